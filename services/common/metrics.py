@@ -1,0 +1,41 @@
+"""Every metric, declared once with its meaning. No label grows with hosts or URLs."""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+records_in = Counter(
+    "recrawl_records_in_total", "Records taken from a topic and finished.", ["topic"]
+)
+records_out = Counter("recrawl_records_out_total", "Records delivered to a topic.", ["topic"])
+dead_letters = Counter(
+    "recrawl_dead_letters_total", "Records sent to dead-letters.", ["topic", "reason"]
+)
+retries = Counter("recrawl_retries_total", "Work tried again because the outside failed.", ["topic"])
+in_flight = Gauge("recrawl_in_flight", "Records being worked on.", ["topic"])
+handle_seconds = Histogram(
+    "recrawl_handle_seconds", "From taking a record to its last effect.", ["topic"]
+)
+
+urls_admitted = Counter("recrawl_urls_admitted_total", "URLs that passed the frontier.")
+urls_refused = Counter("recrawl_urls_refused_total", "URLs the frontier refused.", ["reason"])
+links_cut = Counter("recrawl_links_cut_total", "Links of a page that were not taken.", ["reason"])
+
+fetches = Counter("recrawl_fetches_total", "Fetches finished.", ["outcome", "reason"])
+fetch_seconds = Histogram("recrawl_fetch_seconds", "Duration of a fetch.", ["outcome"])
+fetched_bytes = Counter("recrawl_fetched_bytes_total", "Octets of bodies, decoded.")
+robots_fetches = Counter("recrawl_robots_fetches_total", "robots.txt reads.", ["result"])
+
+pages_parsed = Counter("recrawl_pages_parsed_total", "Pages read.", ["verdict"])
+parse_failures = Counter("recrawl_parse_failures_total", "Parses that failed.", ["reason"])
+
+urls_known = Gauge("recrawl_urls_known", "URLs in the scheduler's tables.", ["partition"])
+urls_waiting = Gauge("recrawl_urls_waiting", "Never-fetched URLs waiting.", ["partition"])
+urls_in_flight = Gauge("recrawl_urls_in_flight", "Requests handed out.", ["partition"])
+leases_expired = Counter("recrawl_leases_expired_total", "Requests never reported back.")
+emitted = Counter("recrawl_emitted_total", "Fetch requests emitted.", ["reason"])
+reports_ignored = Counter(
+    "recrawl_reports_ignored_total", "Reports that changed nothing.", ["reason"]
+)
+cassandra_seconds = Histogram("recrawl_cassandra_seconds", "Cassandra requests.", ["statement"])
+cassandra_errors = Counter(
+    "recrawl_cassandra_errors_total", "Cassandra requests that failed.", ["kind"]
+)

@@ -1,0 +1,248 @@
+"""Everything that crosses a process: one frozen struct per topic, complete in itself.
+
+A field is added with a default, or the version goes up. Unknown fields are tolerated and not
+kept. The topic's name is derived from the struct's (`FetchCompleted` -> `fetch-completed`).
+Times are seconds since the epoch (UTC), durations are seconds, sizes are octets.
+"""
+
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+Scope = Literal["host", "domain", "any"]
+Reason = Literal["new", "due", "retry", "idle"]
+
+
+class Outcome(StrEnum):
+    """What came of a fetch: the class that decides what happens to the URL next."""
+
+    OK = "ok"
+    """A body (2xx) was received."""
+    UNCHANGED = "unchanged"
+    """304: the validators still hold."""
+    MOVED = "moved"
+    """3xx with a usable Location; the target goes back to the frontier as a discovery."""
+    GONE = "gone"
+    """404 or 410."""
+    BLOCKED = "blocked"
+    """The site refuses us or asks us to slow down: 401, 403, 407, 429, 451, 503."""
+    TRANSIENT = "transient"
+    """5xx, time-outs, resets, DNS trouble: worth trying again."""
+    PERMANENT = "permanent"
+    """Cannot work as asked: other 4xx, malformed response, unsupported coding."""
+    DISALLOWED = "disallowed"
+    """robots.txt says no; a state, not a failure."""
+    POLICY = "policy"
+    """Our own rules say no: private address, body too large, content type, protocol."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """The base of all topic records; `v` is the schema version."""
+
+    v: Literal[1] = 1
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a job allows; travels with its URLs, so that no service needs a job table."""
+
+    job: str = "default"
+    scope: Scope = "host"
+    root: str = ""
+    """The host or registered domain that `scope` is measured against; empty for `any`."""
+    max_depth: int | None = None
+    """Links to follow from a seed (depth 0); None for no limit."""
+    max_pages: int | None = None
+    """Pages to store for the job; enforced when work is handed out."""
+    fresh_after: float = 0.0
+    """A known URL last fetched before this time is due again: how a job crawls anew."""
+
+
+class Seed(Record, frozen=True, kw_only=True):
+    """Public input: a URL that a user wants crawled."""
+
+    url: str
+    job: str = "default"
+    scope: Scope | None = None
+    """None: the frontier's default scope."""
+    max_depth: int | None = None
+    max_pages: int | None = None
+    fresh_after: float = 0.0
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One link as found: absolute URL, anchor text, rel tokens."""
+
+    url: str
+    anchor: str = ""
+    rel: str = ""
+
+
+class UrlDiscovered(Record, frozen=True, kw_only=True):
+    """The links of one page to one host. Key: the target host."""
+
+    host: str
+    source: str
+    """URL of the page that holds the links."""
+    rules: Rules
+    depth: int
+    """Depth of the linked URLs."""
+    links: list[Link]
+    found_at: float
+
+
+class AdmittedUrl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One URL that may be crawled."""
+
+    url: str
+    """What is fetched."""
+    fingerprint: bytes
+    """16 octets: BLAKE2b of the URL's identity; what makes two URLs one."""
+    depth: int = 0
+
+
+class UrlAdmitted(Record, frozen=True, kw_only=True):
+    """URLs of one host that passed the frontier. Key: host."""
+
+    host: str
+    rules: Rules
+    urls: list[AdmittedUrl]
+
+
+class FetchRequested(Record, frozen=True, kw_only=True):
+    """One request. Key: host. Identity: `fingerprint` + `scheduled_at`."""
+
+    url: str
+    fingerprint: bytes
+    host: str
+    rules: Rules
+    depth: int
+    reason: Reason
+    attempt: int = 0
+    """Failed attempts before this one."""
+    scheduled_at: float
+    lease_until: float
+    """After this time the scheduler takes the request as lost and emits it again."""
+    gap: float
+    """Least seconds between the end of the host's last request and the start of this one."""
+    etag: str | None = None
+    last_modified: str | None = None
+    body_digest: bytes | None = None
+    """Digests of what is stored, so that the parser can tell change without a read."""
+    text_digest: bytes | None = None
+
+
+class FetchCompleted(Record, frozen=True, kw_only=True):
+    """What came of a request, with the body. Key: host."""
+
+    request: FetchRequested
+    outcome: Outcome
+    reason: str
+    """One word or two, from the outcome table in docs/outcomes.md."""
+    status: int | None = None
+    headers: list[tuple[str, str]] = []
+    """As received, names in lower case, octets above 0x7f as Latin-1."""
+    started_at: float
+    elapsed: float
+    first_byte: float | None = None
+    body: bytes = b""
+    """Decoded from its content codings, compressed with zstd; empty if there is none."""
+    size: int = 0
+    """Octets of the decoded body."""
+    truncated: bool = False
+    """The body is incomplete: cut by the sender or by our size limit."""
+    location: str | None = None
+    """Absolute redirect target, for outcome `moved`."""
+    retry_after: float | None = None
+    crawl_delay: float | None = None
+    """What the host's robots.txt asks for, seconds."""
+    address: str | None = None
+    fetcher: str = ""
+
+
+class CrawlReported(Record, frozen=True, kw_only=True):
+    """What the scheduler needs of a finished crawl of one URL. Key: host."""
+
+    host: str
+    fingerprint: bytes
+    scheduled_at: float
+    url: str
+    job: str
+    outcome: Outcome
+    reason: str
+    status: int | None = None
+    changed: bool | None = None
+    """None: the outcome says nothing about change."""
+    fetched_at: float
+    elapsed: float
+    size: int = 0
+    etag: str | None = None
+    last_modified: str | None = None
+    body_digest: bytes | None = None
+    text_digest: bytes | None = None
+    retry_after: float | None = None
+    crawl_delay: float | None = None
+    fetcher: str = ""
+
+
+class PageParsed(Record, frozen=True, kw_only=True):
+    """A new or changed page, ready to index. Key: fingerprint in hex."""
+
+    url: str
+    fingerprint: bytes
+    host: str
+    job: str
+    depth: int
+    fetched_at: float
+    status: int
+    content_type: str
+    title: str = ""
+    text: str = ""
+    text_source: Literal["main", "body", "plain", "none"] = "none"
+    """Where the text is from: main content, whole body, a text file, or there is none."""
+    text_truncated: bool = False
+    language: str = ""
+    description: str = ""
+    canonical: str = ""
+    noindex: bool = False
+    links: int = 0
+
+
+class ClockTicked(Record, frozen=True, kw_only=True):
+    """The scheduler's timer, sent to each of its own partitions; key: none."""
+
+    at: float
+
+
+class Command(Record, frozen=True, kw_only=True):
+    """An operator's command; without a key it goes to every partition."""
+
+    id: str
+    name: Literal["status"]
+    asked_at: float
+
+
+class CommandResult(Record, frozen=True, kw_only=True):
+    """What one scheduler partition did with a command. Key: command id."""
+
+    id: str
+    name: str
+    partition: int
+    worker: str
+    result: dict[str, int]
+
+
+class DeadLetter(Record, frozen=True, kw_only=True):
+    """A record that could not be used, as it came. Key: as the source's."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None = None
+    value: bytes | None = None
+    value_size: int = 0
+    """Size as it came; `value` may be cut to keep this record within Kafka's limit."""
+    reason: str
+    detail: str = ""
+    service: str
+    at: float

@@ -1,0 +1,206 @@
+"""Every setting, once: a field with its default and a docstring.
+
+The environment name is `RECRAWL_` + the path joined by two underscores
+(`RECRAWL_KAFKA__BOOTSTRAP`). docs/settings.md is generated from this file; a test compares.
+Settings are read once, frozen, and passed down.
+"""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from services.common.errors import Stop
+from services.common.records import Scope
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Kafka(_Group):
+    """How to reach Kafka and how topics are made."""
+
+    bootstrap: str = "127.0.0.1:9092"
+    """Comma-separated `host:port` of the brokers."""
+    prefix: str = ""
+    """Put before every topic and group name, so that several crawls can share one Kafka."""
+    partitions: int = Field(default=8, ge=1)
+    """Partitions of topics that we create; existing topics keep theirs."""
+    replication: int = Field(default=1, ge=1)
+    """Replication factor of topics that we create; use 3 in production."""
+    max_record: int = Field(default=900_000, ge=10_000)
+    """Octets a record may have; larger values travel in parts. Below the broker's limit."""
+    options: dict[str, str] = {}
+    """More librdkafka options for every client (TLS, SASL), as a JSON object."""
+
+
+class Cassandra(_Group):
+    """How to reach Cassandra."""
+
+    contact_points: str = "127.0.0.1:9042"
+    """Comma-separated `host:port`; one port for all."""
+    keyspace: str = "recrawl"
+    """Keyspace; made by `recrawl migrate` if it is missing."""
+    datacenter: str | None = None
+    """Local datacentre for token-aware routing; None takes that of the first contact point."""
+    replication: int = Field(default=1, ge=1)
+    """Replication factor of a keyspace that we create; use 3 in production."""
+    username: str | None = None
+    """User for password authentication."""
+    password: str | None = None
+    """Password for `username`."""
+    in_flight: int = Field(default=64, ge=1)
+    """Requests under way at once from one process."""
+    timeout: float = Field(default=10.0, gt=0)
+    """Seconds until one request counts as failed and is tried again."""
+
+
+class Frontier(_Group):
+    """What may be crawled."""
+
+    default_scope: Scope = "host"
+    """Scope of seeds that name none."""
+    max_url_length: int = Field(default=2048, ge=64)
+    """Longer URLs are refused (reason `too-long`)."""
+    cache_size: int = Field(default=1_000_000, ge=0)
+    """Recently admitted URLs remembered, about 120 octets each; repeats cost nothing."""
+    concurrency: int = Field(default=64, ge=1)
+    """Records handled at once."""
+
+
+class Scheduler(_Group):
+    """When a URL is crawled. Durations in seconds."""
+
+    policy: str = "adaptive"
+    """Recrawl policy by entry-point name: `adaptive`, `fixed`, or your own."""
+    first_interval: float = Field(default=14 * 86_400, gt=0)
+    """From a page's first fetch to the next."""
+    factor: float = Field(default=2.0, gt=1)
+    """`adaptive`: changed -> interval / factor, unchanged -> interval x factor."""
+    min_interval: float = Field(default=3600, gt=0)
+    """No page is fetched more often than this."""
+    max_interval: float = Field(default=365 * 86_400, gt=0)
+    """No page is left alone longer than this."""
+    bucket_width: float = Field(default=3600, gt=0)
+    """Width of the timeline's buckets near now; farther ones are wider in proportion."""
+    recrawl_share: float = Field(default=0.6, ge=0, le=1)
+    """Share of fetches for recrawls while new URLs wait too; what one side cannot use the
+    other gets."""
+    lease: float = Field(default=600, gt=0)
+    """A request not reported back within this time is emitted again."""
+    min_gap: float = Field(default=1.0, ge=0)
+    """Politeness floor: seconds between two requests to a host."""
+    max_crawl_delay: float = Field(default=300, gt=0)
+    """A robots.txt Crawl-delay above this counts as this."""
+    host_window: int = Field(default=8, ge=1)
+    """Requests of one host under way at once, at most; they still run one after another."""
+    partition_window: int = Field(default=512, ge=1)
+    """Requests under way at once in one partition, at most."""
+    max_attempts: int = Field(default=5, ge=1)
+    """A URL that fails in passing this often in a row waits for `give_up_interval`."""
+    retry_base: float = Field(default=60, gt=0)
+    """Wait before the first retry; doubles with each."""
+    give_up_interval: float = Field(default=30 * 86_400, gt=0)
+    """Wait before a URL that was given up, gone or disallowed is tried again."""
+    recrawl_when_idle: bool = False
+    """With nothing due, fetch what was fetched longest ago."""
+    tick: float = Field(default=0.5, gt=0)
+    """How often the scheduler looks for work that came due."""
+    data_dir: Path = Path(".recrawl/scheduler")
+    """Where the RocksDB tables live; losing it costs a replay of the changelog topics."""
+
+
+class Fetcher(_Group):
+    """How pages are fetched. Durations in seconds, sizes in octets."""
+
+    slots: int = Field(default=10, ge=1)
+    """Downloads at once in one process; never two from one host."""
+    agent: str = "Recrawl"
+    """Product token, matched against robots.txt user-agent lines (RFC 9309)."""
+    contact: str = "https://example.org/recrawl"
+    """URL or mail address in the User-Agent, so that site owners can reach you. Set it."""
+    connect_timeout: float = Field(default=10, gt=0)
+    """TCP and TLS connection."""
+    read_timeout: float = Field(default=20, gt=0)
+    """First octet, and each wait between octets."""
+    total_timeout: float = Field(default=60, gt=0)
+    """The whole request, body included."""
+    max_body: int = Field(default=10 * 1024 * 1024, ge=1024)
+    """Decoded body octets kept; the rest is cut off and the page marked truncated."""
+    max_headers: int = Field(default=64 * 1024, ge=1024)
+    """Header octets accepted."""
+    allow_private: list[str] = []
+    """Networks (CIDR) exempt from the private-address guard, as a JSON list; for the demo."""
+    robots_ttl: float = Field(default=86_400, gt=0)
+    """How long a robots.txt is used before it is read again."""
+    robots_cache: int = Field(default=10_000, ge=1)
+    """Hosts whose robots.txt is kept in memory."""
+    robots_retry: float = Field(default=300, gt=0)
+    """How long an unreachable robots.txt keeps its host closed before another try."""
+
+
+class Parser(_Group):
+    """What is read from a page."""
+
+    workers: int = Field(default=1, ge=1)
+    """Processes that parse; each uses one core."""
+    page_timeout: float = Field(default=20, gt=0)
+    """Seconds after which a page's parse is killed and the page kept without its text."""
+    max_links: int = Field(default=5000, ge=0)
+    """Links taken from one page; the rest is counted as `too-many`."""
+    max_text: int = Field(default=500_000, ge=1000)
+    """Characters of text kept."""
+    retention: int = Field(default=90 * 86_400, ge=0)
+    """Seconds that page versions and bodies are kept in Cassandra; 0 for ever."""
+
+
+class Health(_Group):
+    """Where a service answers `/metrics`, `/livez` and `/readyz`."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on; `0.0.0.0` in a container."""
+    port: int = Field(default=0, ge=0, le=65535)
+    """Port; 0 takes a free one and logs it."""
+
+
+class Local(_Group):
+    """The local engines that `recrawl up` and `recrawl crawl` start when none are given."""
+
+    data_dir: Path = Path(".recrawl")
+    """Engines, tables and logs live here."""
+    engine: str = "auto"
+    """`auto` (Docker if its images are there, else Java), `docker` or `java`."""
+
+
+class Settings(BaseSettings):
+    """All settings of all services."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="RECRAWL_", env_nested_delimiter="__", frozen=True, extra="forbid"
+    )
+
+    kafka: Kafka = Kafka()
+    cassandra: Cassandra = Cassandra()
+    frontier: Frontier = Frontier()
+    scheduler: Scheduler = Scheduler()
+    fetcher: Fetcher = Fetcher()
+    parser: Parser = Parser()
+    health: Health = Health()
+    local: Local = Local()
+
+
+def load() -> Settings:
+    """Settings from the environment.
+
+    Raises:
+        Stop: naming each bad variable and what it should be.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        lines = "\n".join(
+            f"  RECRAWL_{'__'.join(str(part) for part in problem['loc']).upper()}: {problem['msg']}"
+            for problem in error.errors()
+        )
+        raise Stop(f"these settings are wrong:\n{lines}") from error

@@ -1,0 +1,59 @@
+"""The catalogue of topics: one per record type, its name derived from the type's name."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from services.common import records
+
+DAY = 86_400
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """One topic as it is created; the physical name is `prefix + name`."""
+
+    record: type[records.Record]
+    key: str
+    """What the key is, for the docs."""
+    codec: Literal["json", "msgpack"] = "json"
+    partitions: int | None = None
+    """None: the shared count. Topics that meet in one Faust table must have equal counts."""
+    retention: int = 7 * DAY
+    """Seconds that records are kept."""
+
+    @property
+    def name(self) -> str:
+        """`FetchCompleted` -> `fetch-completed`; plural where the topic reads as a queue."""
+        kebab = re.sub(r"(?<!^)(?=[A-Z])", "-", self.record.__name__).lower()
+        return kebab + "s" if self.record in _PLURAL else kebab
+
+
+_PLURAL = (records.Seed, records.Command, records.CommandResult, records.DeadLetter)
+
+SEEDS = Topic(record=records.Seed, key="any or none")
+URL_DISCOVERED = Topic(record=records.UrlDiscovered, key="target host")
+URL_ADMITTED = Topic(record=records.UrlAdmitted, key="host")
+FETCH_REQUESTED = Topic(record=records.FetchRequested, key="host")
+FETCH_COMPLETED = Topic(record=records.FetchCompleted, key="host", codec="msgpack", retention=DAY)
+CRAWL_REPORTED = Topic(record=records.CrawlReported, key="host")
+PAGE_PARSED = Topic(record=records.PageParsed, key="fingerprint in hex")
+CLOCK_TICKED = Topic(record=records.ClockTicked, key="none", retention=3600)
+COMMANDS = Topic(record=records.Command, key="none: every partition gets a copy")
+COMMAND_RESULTS = Topic(record=records.CommandResult, key="command id", partitions=1)
+DEAD_LETTERS = Topic(record=records.DeadLetter, key="as the source's", retention=30 * DAY)
+
+ALL = (
+    SEEDS,
+    URL_DISCOVERED,
+    URL_ADMITTED,
+    FETCH_REQUESTED,
+    FETCH_COMPLETED,
+    CRAWL_REPORTED,
+    PAGE_PARSED,
+    CLOCK_TICKED,
+    COMMANDS,
+    COMMAND_RESULTS,
+    DEAD_LETTERS,
+)
+BY_NAME = {topic.name: topic for topic in ALL}

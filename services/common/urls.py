@@ -1,0 +1,1 @@
+"""URLs by the WHATWG rules, and the identity that makes two of them one."""
