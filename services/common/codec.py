@@ -8,7 +8,10 @@ from services.common.errors import DeadLetter
 from services.common.records import Record
 from services.common.topics import ALL, Topic
 
-_ENCODERS = {"json": msgspec.json.Encoder(), "msgpack": msgspec.msgpack.Encoder()}
+_ENCODERS: dict[str, msgspec.json.Encoder | msgspec.msgpack.Encoder] = {
+    "json": msgspec.json.Encoder(),
+    "msgpack": msgspec.msgpack.Encoder(),
+}
 _DECODERS: dict[str, Any] = {
     topic.name: (
         msgspec.json.Decoder(topic.record)
@@ -35,5 +38,5 @@ def decode(topic: Topic, value: bytes) -> Any:  # noqa: ANN401 - the topic decid
         return _DECODERS[topic.name].decode(value)
     except msgspec.ValidationError as error:
         raise DeadLetter("schema", str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DeadLetter("malformed", str(error)) from error

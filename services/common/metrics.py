@@ -9,7 +9,14 @@ records_out = Counter("recrawl_records_out_total", "Records delivered to a topic
 dead_letters = Counter(
     "recrawl_dead_letters_total", "Records sent to dead-letters.", ["topic", "reason"]
 )
-retries = Counter("recrawl_retries_total", "Work tried again because the outside failed.", ["topic"])
+tombstones = Counter("recrawl_tombstones_total", "Records without a value, passed over.", ["topic"])
+parts_dropped = Counter(
+    "recrawl_parts_dropped_total", "Parts of large values whose other parts never came.", ["topic"]
+)
+lag = Gauge("recrawl_lag", "Records of our partitions that are not committed yet.", ["topic"])
+retries = Counter(
+    "recrawl_retries_total", "Work tried again because the outside failed.", ["topic"]
+)
 in_flight = Gauge("recrawl_in_flight", "Records being worked on.", ["topic"])
 handle_seconds = Histogram(
     "recrawl_handle_seconds", "From taking a record to its last effect.", ["topic"]
@@ -17,12 +24,23 @@ handle_seconds = Histogram(
 
 urls_admitted = Counter("recrawl_urls_admitted_total", "URLs that passed the frontier.")
 urls_refused = Counter("recrawl_urls_refused_total", "URLs the frontier refused.", ["reason"])
+urls_repeated = Counter(
+    "recrawl_urls_repeated_total", "Links left out because they had passed the frontier lately."
+)
 links_cut = Counter("recrawl_links_cut_total", "Links of a page that were not taken.", ["reason"])
 
 fetches = Counter("recrawl_fetches_total", "Fetches finished.", ["outcome", "reason"])
 fetch_seconds = Histogram("recrawl_fetch_seconds", "Duration of a fetch.", ["outcome"])
 fetched_bytes = Counter("recrawl_fetched_bytes_total", "Octets of bodies, decoded.")
 robots_fetches = Counter("recrawl_robots_fetches_total", "robots.txt reads.", ["result"])
+requests_expired = Counter(
+    "recrawl_requests_expired_total", "Requests dropped because their lease was over."
+)
+fetch_waiting = Gauge("recrawl_fetch_waiting", "Requests waiting for their host's turn.")
+fetch_slots_busy = Gauge("recrawl_fetch_slots_busy", "Downloads under way.")
+fetch_oldest_seconds = Gauge(
+    "recrawl_fetch_oldest_seconds", "Age of the download that has been under way longest."
+)
 
 pages_parsed = Counter("recrawl_pages_parsed_total", "Pages read.", ["verdict"])
 parse_failures = Counter("recrawl_parse_failures_total", "Parses that failed.", ["reason"])
@@ -32,8 +50,10 @@ urls_waiting = Gauge("recrawl_urls_waiting", "Never-fetched URLs waiting.", ["pa
 urls_in_flight = Gauge("recrawl_urls_in_flight", "Requests handed out.", ["partition"])
 leases_expired = Counter("recrawl_leases_expired_total", "Requests never reported back.")
 emitted = Counter("recrawl_emitted_total", "Fetch requests emitted.", ["reason"])
-reports_ignored = Counter(
-    "recrawl_reports_ignored_total", "Reports that changed nothing.", ["reason"]
+events_without_effect = Counter(
+    "recrawl_events_without_effect_total",
+    "Known URLs, repeated, late or unknown reports.",
+    ["reason"],
 )
 cassandra_seconds = Histogram("recrawl_cassandra_seconds", "Cassandra requests.", ["statement"])
 cassandra_errors = Counter(

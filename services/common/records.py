@@ -11,7 +11,8 @@ from typing import Literal
 import msgspec
 
 Scope = Literal["host", "domain", "any"]
-Reason = Literal["new", "due", "retry", "idle"]
+Reason = Literal["new", "due", "retry", "idle", "asked"]
+"""Why a URL is fetched; `asked`: a job wants a known URL again (see `Rules.fresh_after`)."""
 
 
 class Outcome(StrEnum):
@@ -120,6 +121,9 @@ class FetchRequested(Record, frozen=True, kw_only=True):
     reason: Reason
     attempt: int = 0
     """Failed attempts before this one."""
+    follow: bool = False
+    """The links are wanted even if the page is unchanged: a job crawls it anew, or it was
+    found nearer to a seed than before."""
     scheduled_at: float
     lease_until: float
     """After this time the scheduler takes the request as lost and emits it again."""

@@ -6,6 +6,7 @@ Settings are read once, frozen, and passed down.
 """
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -151,8 +152,11 @@ class Parser(_Group):
     """Links taken from one page; the rest is counted as `too-many`."""
     max_text: int = Field(default=500_000, ge=1000)
     """Characters of text kept."""
+    max_memory: int = Field(default=2 << 30, ge=256 << 20)
+    """Octets of address space that one parsing process may have."""
     retention: int = Field(default=90 * 86_400, ge=0)
-    """Seconds that page versions and bodies are kept in Cassandra; 0 for ever."""
+    """Seconds that superseded page versions, failures and rows of unchanged fetches are kept
+    in Cassandra; 0 for ever. The newest version of a page always stays."""
 
 
 class Health(_Group):
@@ -164,13 +168,40 @@ class Health(_Group):
     """Port; 0 takes a free one and logs it."""
 
 
+class Runtime(_Group):
+    """How every service works through its records. Durations in seconds."""
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least level that is logged."""
+    log_format: Literal["text", "json"] = "text"
+    """One line per event: `key=value` text, or a JSON object."""
+    drain: float = Field(default=20.0, ge=0)
+    """When asked to stop: time for the records in hand; the rest is done again after a start."""
+    retry_first: float = Field(default=0.5, gt=0)
+    """Wait before a record is tried again when the outside failed; doubles with each try."""
+    retry_most: float = Field(default=30.0, gt=0)
+    """Longest such wait."""
+    stuck_after: float = Field(default=60.0, gt=0)
+    """Without progress for this long, `/livez` says that the process should be restarted."""
+
+
 class Local(_Group):
     """The local engines that `recrawl up` and `recrawl crawl` start when none are given."""
 
     data_dir: Path = Path(".recrawl")
     """Engines, tables and logs live here."""
-    engine: str = "auto"
+    engine: Literal["auto", "docker", "java"] = "auto"
     """`auto` (Docker if its images are there, else Java), `docker` or `java`."""
+    jars_dir: Path | None = None
+    """Where the engines' jars are kept; None is `jars` in `data_dir`."""
+    kafka_port: int = Field(default=9092, ge=0, le=65535)
+    """Port of the local Kafka; 0, or a port that is taken, means a free one."""
+    cassandra_port: int = Field(default=9042, ge=0, le=65535)
+    """Port of the local Cassandra; 0, or a port that is taken, means a free one."""
+    fast_start: bool = True
+    """Engines tuned to start fast (light compiler, class data kept); off for benchmarks."""
+    start_timeout: float = Field(default=180.0, gt=0)
+    """Seconds until an engine that does not answer counts as failed."""
 
 
 class Settings(BaseSettings):
@@ -187,6 +218,7 @@ class Settings(BaseSettings):
     fetcher: Fetcher = Fetcher()
     parser: Parser = Parser()
     health: Health = Health()
+    runtime: Runtime = Runtime()
     local: Local = Local()
 
 

@@ -21,6 +21,13 @@ class Topic:
     """None: the shared count. Topics that meet in one Faust table must have equal counts."""
     retention: int = 7 * DAY
     """Seconds that records are kept."""
+    parts: bool = False
+    """Values over the limit travel in parts; only where every reader is a service of ours that
+    puts them together again (services/common/chunks.py)."""
+    max_record: int | None = None
+    """Octets a record may have; None: the shared setting."""
+    shared_table: bool = False
+    """Meets others in the scheduler's tables, so all such topics have equal partition counts."""
 
     @property
     def name(self) -> str:
@@ -32,14 +39,16 @@ class Topic:
 _PLURAL = (records.Seed, records.Command, records.CommandResult, records.DeadLetter)
 
 SEEDS = Topic(record=records.Seed, key="any or none")
-URL_DISCOVERED = Topic(record=records.UrlDiscovered, key="target host")
-URL_ADMITTED = Topic(record=records.UrlAdmitted, key="host")
-FETCH_REQUESTED = Topic(record=records.FetchRequested, key="host")
-FETCH_COMPLETED = Topic(record=records.FetchCompleted, key="host", codec="msgpack", retention=DAY)
-CRAWL_REPORTED = Topic(record=records.CrawlReported, key="host")
-PAGE_PARSED = Topic(record=records.PageParsed, key="fingerprint in hex")
-CLOCK_TICKED = Topic(record=records.ClockTicked, key="none", retention=3600)
-COMMANDS = Topic(record=records.Command, key="none: every partition gets a copy")
+URL_DISCOVERED = Topic(record=records.UrlDiscovered, key="target host", parts=True)
+URL_ADMITTED = Topic(record=records.UrlAdmitted, key="host", shared_table=True)
+FETCH_REQUESTED = Topic(record=records.FetchRequested, key="host", shared_table=True)
+FETCH_COMPLETED = Topic(
+    record=records.FetchCompleted, key="host", codec="msgpack", retention=DAY, parts=True
+)
+CRAWL_REPORTED = Topic(record=records.CrawlReported, key="host", shared_table=True)
+PAGE_PARSED = Topic(record=records.PageParsed, key="fingerprint in hex", max_record=8_000_000)
+CLOCK_TICKED = Topic(record=records.ClockTicked, key="none", retention=3600, shared_table=True)
+COMMANDS = Topic(record=records.Command, key="none: every partition gets a copy", shared_table=True)
 COMMAND_RESULTS = Topic(record=records.CommandResult, key="command id", partitions=1)
 DEAD_LETTERS = Topic(record=records.DeadLetter, key="as the source's", retention=30 * DAY)
 
