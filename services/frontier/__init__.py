@@ -1,0 +1,1 @@
+"""The frontier: what may be crawled, and why not. The service is `service.Frontier`."""

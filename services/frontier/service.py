@@ -1,0 +1,63 @@
+"""The frontier as a process: takes seeds and found links, produces admitted URLs by host.
+
+All decisions are core.py's. A URL is remembered as passed only once the broker has it.
+"""
+
+from typing import ClassVar
+
+from services.common import metrics
+from services.common.codec import decode
+from services.common.kafka import Incoming, Producer
+from services.common.settings import Settings
+from services.common.topics import SEEDS, URL_ADMITTED, URL_DISCOVERED, Topic
+from services.frontier.cache import Passed
+from services.frontier.core import Admission, Limits, admit_links, admit_seed
+
+
+class Frontier:
+    """A `runtime.Service`; its only state is the cache of what passed lately."""
+
+    name: ClassVar[str] = "frontier"
+    inputs: ClassVar[tuple[Topic, ...]] = (SEEDS, URL_DISCOVERED)
+
+    def __init__(self, settings: Settings, producer: Producer) -> None:
+        self.concurrency = settings.frontier.concurrency
+        self._producer = producer
+        self._passed = Passed(settings.frontier.cache_size)
+        self._limits = Limits(
+            default_scope=settings.frontier.default_scope,
+            max_url_length=settings.frontier.max_url_length,
+            max_record=settings.kafka.max_record,
+        )
+
+    async def open(self) -> None:
+        """Nothing to connect."""
+
+    async def close(self) -> None:
+        """Nothing to let go."""
+
+    async def handle(self, message: Incoming) -> None:
+        """Admit what a record holds; one bad link never harms its neighbours.
+
+        Raises:
+            DeadLetter: the record is no seed, or no list of links.
+            Retry: the broker did not take what came of it.
+        """
+        admission = self._decide(message)
+        for record in admission.admitted:
+            await self._producer.send(URL_ADMITTED, record, key=record.host)
+        self._passed.remember(admission.passed)
+        metrics.urls_admitted.inc(len(admission.passed))
+        metrics.urls_repeated.inc(admission.repeated)
+        for reason, count in admission.refused.items():
+            metrics.urls_refused.labels(reason).inc(count)
+
+    def problems(self) -> list[str]:
+        """Always ready."""
+        return []
+
+    def _decide(self, message: Incoming) -> Admission:
+        if message.topic == SEEDS:
+            return admit_seed(message.value, self._limits)
+        discovered = decode(URL_DISCOVERED, message.value or b"")
+        return admit_links(discovered, self._passed, self._limits)

@@ -1,0 +1,244 @@
+"""From seeds and found links to admitted URLs, with a reason for each no."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.common.codec import encode
+from services.common.errors import DeadLetter
+from services.common.records import AdmittedUrl, Link, Rules, UrlAdmitted, UrlDiscovered
+from services.common.topics import URL_ADMITTED
+from services.common.urls import fingerprint, parse
+from services.frontier import seeds
+from services.frontier.cache import Passed, tag
+from services.frontier.core import REFUSALS, Admission, Limits, admit_links, admit_seed
+
+LIMITS = Limits(default_scope="host", max_url_length=100, max_record=900_000)
+RULES = Rules(job="news", scope="host", root="h.test", max_depth=3, max_pages=9, fresh_after=5.0)
+
+
+def discovered(*links: str, rules: Rules = RULES, depth: int = 1) -> UrlDiscovered:
+    return UrlDiscovered(
+        host="h.test",
+        source="http://h.test/",
+        rules=rules,
+        depth=depth,
+        links=[Link(url=link) for link in links],
+        found_at=1.7e9,
+    )
+
+
+def url(href: str, depth: int) -> AdmittedUrl:
+    return AdmittedUrl(url=href, fingerprint=fingerprint(parse(href).identity), depth=depth)
+
+
+def hrefs(admission: Admission) -> list[str]:
+    return [item.url for record in admission.admitted for item in record.urls]
+
+
+def test_a_seed_is_admitted_with_the_rules_of_its_job() -> None:
+    """F4, D3: what is fetched keeps its tracking parameter, the fingerprint has none."""
+    value = (
+        b'{"url": "http://www.h.test/?utm_source=x", "job": "news", "scope": "domain",'
+        b' "max_depth": 3, "max_pages": 9, "fresh_after": 5}'
+    )
+    rules = Rules(
+        job="news", scope="domain", root="h.test", max_depth=3, max_pages=9, fresh_after=5.0
+    )
+    mark = fingerprint("http://www.h.test/")
+    assert admit_seed(value, LIMITS) == Admission(
+        admitted=[
+            UrlAdmitted(
+                host="www.h.test",
+                rules=rules,
+                urls=[AdmittedUrl(url="http://www.h.test/?utm_source=x", fingerprint=mark)],
+            )
+        ],
+        passed={mark + tag(rules): 0},
+    )
+
+
+@pytest.mark.parametrize(("scope", "root"), [("host", "www.h.test:81"), ("any", "")])
+def test_a_seed_without_a_scope_gets_the_default(scope: str, root: str) -> None:
+    limits = Limits(default_scope=scope, max_url_length=100, max_record=900_000)  # type: ignore[arg-type]  # parametrize widens the literal
+    (record,) = admit_seed(b"http://www.h.test:81/", limits).admitted
+    assert (record.rules.scope, record.rules.root) == (scope, root)
+
+
+def test_a_bad_seed_is_a_dead_letter() -> None:
+    with pytest.raises(DeadLetter) as caught:
+        admit_seed(b"ftp://h.test/", LIMITS)
+    assert caught.value.reason == "url-scheme"
+
+
+def test_links_are_admitted_with_the_rules_of_their_source() -> None:
+    admission = admit_links(
+        discovered("http://h.test/a", "https://h.test/b#x", depth=2), Passed(10), LIMITS
+    )
+    a, b = url("http://h.test/a", 2), url("https://h.test/b", 2)
+    assert admission == Admission(
+        admitted=[UrlAdmitted(host="h.test", rules=RULES, urls=[a, b])],
+        passed={a.fingerprint + tag(RULES): 2, b.fingerprint + tag(RULES): 2},
+    )
+
+
+def test_each_refused_link_has_a_reason_and_harms_no_neighbour() -> None:
+    """URL-09."""
+    admission = admit_links(
+        discovered(
+            "",
+            "mailto:a@h.test",
+            "http://.../",
+            "http://h.test:99999/",
+            "/relative",
+            "http://h.test/" + "a" * 100,
+            "http://h.test/ok",
+            "http://other.test/",
+            "http://other.test/2",
+        ),
+        Passed(10),
+        LIMITS,
+    )
+    assert hrefs(admission) == ["http://h.test/ok"]
+    assert admission.refused == {
+        "empty": 1,
+        "scheme": 1,
+        "host": 1,
+        "port": 1,
+        "malformed": 1,
+        "too-long": 1,
+        "scope": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("limit", "depth", "passes"), [(3, 3, True), (3, 4, False), (0, 1, False), (None, 99, True)]
+)
+def test_links_beyond_the_depth_limit_are_refused(
+    limit: int | None, depth: int, *, passes: bool
+) -> None:
+    rules = Rules(root="h.test", max_depth=limit)
+    admission = admit_links(
+        discovered("http://h.test/a", "http://h.test/b", rules=rules, depth=depth),
+        Passed(10),
+        LIMITS,
+    )
+    assert len(hrefs(admission)) == (2 if passes else 0)
+    assert admission.refused == ({} if passes else {"depth": 2})
+
+
+def test_a_link_marked_nofollow_is_not_followed() -> None:
+    """C4: the token counts, in any case, and nothing that merely contains it."""
+    record = UrlDiscovered(
+        host="h.test",
+        source="http://h.test/",
+        rules=RULES,
+        depth=1,
+        links=[
+            Link(url="http://h.test/a", rel="ugc NoFollow"),
+            Link(url="http://h.test/b", rel="x-nofollow"),
+            Link(url="http://h.test/c", rel="redirect"),
+        ],
+        found_at=1.7e9,
+    )
+    admission = admit_links(record, Passed(10), LIMITS)
+    assert hrefs(admission) == ["http://h.test/b", "http://h.test/c"]
+    assert admission.refused == {"nofollow": 1}
+
+
+def test_a_page_without_links_comes_to_nothing() -> None:
+    assert admit_links(discovered(), Passed(10), LIMITS) == Admission()
+    assert admit_links(discovered(depth=9), Passed(10), LIMITS) == Admission()
+
+
+def test_a_negative_depth_is_a_dead_letter() -> None:
+    with pytest.raises(DeadLetter) as caught:
+        admit_links(discovered("http://h.test/", depth=-1), Passed(10), LIMITS)
+    assert caught.value.reason == "schema"
+
+
+def test_two_writings_of_a_link_on_one_page_pass_once() -> None:
+    """D4: the first writing is the one fetched."""
+    admission = admit_links(
+        discovered("http://h.test/?b=1&a=2", "http://H.test:80/?a=2&b=1&utm_source=x"),
+        Passed(10),
+        LIMITS,
+    )
+    assert hrefs(admission) == ["http://h.test/?b=1&a=2"]
+    assert admission.repeated == 1
+
+
+def test_a_link_that_passed_is_left_out_only_after_it_was_remembered() -> None:
+    """A send that fails must not make the frontier believe that the URL went out."""
+    cache = Passed(10)
+    first = admit_links(discovered("http://h.test/a"), cache, LIMITS)
+    again = admit_links(discovered("http://h.test/a"), cache, LIMITS)
+    assert hrefs(again) == hrefs(first) == ["http://h.test/a"]
+    cache.remember(again.passed)
+    assert admit_links(discovered("http://h.test/a"), cache, LIMITS) == Admission(repeated=1)
+
+
+def test_a_link_found_nearer_to_the_seed_passes_again() -> None:
+    """Else its own links could stay beyond the depth limit for good."""
+    cache = Passed(10)
+    cache.remember(admit_links(discovered("http://h.test/a", depth=3), cache, LIMITS).passed)
+    assert hrefs(admit_links(discovered("http://h.test/a", depth=1), cache, LIMITS))
+    assert not hrefs(admit_links(discovered("http://h.test/a", depth=3), cache, LIMITS))
+
+
+def test_a_seed_sent_again_passes_again_and_spares_its_links() -> None:
+    cache = Passed(10)
+    for _ in range(2):
+        admission = admit_seed(b"http://h.test/", LIMITS)
+        assert hrefs(admission) == ["http://h.test/"]
+        cache.remember(admission.passed)
+    rules = admission.admitted[0].rules
+    links = discovered("http://h.test/", rules=rules)
+    assert admit_links(links, cache, LIMITS) == Admission(repeated=1)
+
+
+def test_links_to_several_hosts_are_admitted_host_by_host() -> None:
+    """The key of the topic is the host, whatever the producer of the links believed."""
+    rules = Rules(scope="any")
+    admission = admit_links(
+        discovered("http://a.test/1", "http://b.test/", "http://a.test/2", rules=rules),
+        Passed(10),
+        LIMITS,
+    )
+    assert [(record.host, len(record.urls)) for record in admission.admitted] == [
+        ("a.test", 2),
+        ("b.test", 1),
+    ]
+
+
+@given(st.integers(0, 200), st.integers(1500, 20_000), st.sampled_from(["a", "\\", '"']))
+def test_no_record_is_larger_than_kafka_takes(count: int, limit: int, filler: str) -> None:
+    """A backslash in a query is one octet in the URL and two in JSON."""
+    links = [f"http://h.test/?{number}{filler * 60}" for number in range(count)]
+    limits = Limits(default_scope="host", max_url_length=200, max_record=limit)
+    admission = admit_links(discovered(*links), Passed(10), limits)
+    assert len(hrefs(admission)) == count
+    sizes = [len(encode(URL_ADMITTED, record)) for record in admission.admitted]
+    assert max(sizes, default=0) <= limits.max_record
+
+
+@given(st.lists(st.text(max_size=30) | st.sampled_from(["http://h.test/", "http://k.test/"])))
+def test_every_link_is_admitted_refused_or_repeated(links: list[str]) -> None:
+    """G2: nothing vanishes without a count."""
+    admission = admit_links(discovered(*links), Passed(10), LIMITS)
+    assert len(links) == (len(hrefs(admission)) + admission.refused.total() + admission.repeated)
+    assert set(admission.refused) <= set(REFUSALS)
+    assert len(admission.passed) == len(hrefs(admission))
+
+
+def test_every_reason_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "refusals.md").read_text()
+    links, _, records = page.partition("## Seeds")
+    assert sorted(rows(links)) == sorted(REFUSALS)
+    assert sorted(rows(records)) == sorted(seeds.REASONS)
+
+
+def rows(text: str) -> list[str]:
+    return [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
