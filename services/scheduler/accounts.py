@@ -1,0 +1,92 @@
+"""Every known URL is in exactly one state; the counts are kept as things happen (G2, G4)."""
+
+from collections import Counter
+
+from services.common.records import Rules
+from services.scheduler.jobs import JobLedger
+from services.scheduler.rows import NEW, NOWHERE, Flight, HostRow, UrlRow
+
+
+class Accounts:
+    """One partition's totals, and its share of the jobs' page limits."""
+
+    def __init__(self, max_attempts: int, jobs: JobLedger) -> None:
+        self.totals: Counter[str] = Counter()
+        self.hosts = 0
+        self.in_flight = 0
+        self._max_attempts = max_attempts
+        self._jobs = jobs
+        self._stored: Counter[str] = Counter()
+        self._under_way: Counter[str] = Counter()
+
+    def load(self, host: HostRow) -> None:
+        """Count in a host that was recovered."""
+        self.hosts += 1
+        self.totals.update(host.counts)
+        self.in_flight += len(host.flights)
+        for job, pages in host.pages.items():
+            self._store(job, pages)
+        for flight in host.flights.values():
+            self._hold(flight.job, 1)
+
+    def unload(self) -> None:
+        """Take this partition's share out of the ledger; it moves to another worker."""
+        for job, pages in self._stored.items():
+            self._jobs.stored(job, -pages)
+        for job, pages in self._under_way.items():
+            self._jobs.under_way(job, -pages)
+
+    def state(self, host: HostRow, fingerprint: bytes, row: UrlRow | None) -> str | None:
+        """The state a URL is in; `waiting`, `in_flight` and `retrying` are pending.
+
+        The others are `held` (its job has all its pages) and the outcome of its last fetch.
+        """
+        if fingerprint in host.flights:
+            return "in_flight"
+        if row is None:
+            return None
+        if row.bucket in (NEW, NOWHERE):
+            return "waiting" if row.bucket == NEW else "held"
+        if 0 < row.attempt < self._max_attempts:
+            return "retrying"
+        return row.outcome
+
+    def move(self, host: HostRow, before: str | None, after: str | None) -> None:
+        """A URL went from one state to another; None is unknown."""
+        if before == after:
+            return
+        for state, change in ((before, -1), (after, 1)):
+            if state is not None:
+                self.totals[state] += change
+                host.counts[state] = host.counts.get(state, 0) + change
+                if not host.counts[state]:
+                    del host.counts[state]
+
+    def take_off(self, host: HostRow, fingerprint: bytes, flight: Flight) -> None:
+        """A request was handed out."""
+        self.land(host, fingerprint)
+        host.flights[fingerprint] = flight
+        self.in_flight += 1
+        self._hold(flight.job, 1)
+
+    def land(self, host: HostRow, fingerprint: bytes) -> None:
+        """A request came back or was given up; nothing happens if there was none."""
+        flight = host.flights.pop(fingerprint, None)
+        if flight is not None:
+            self.in_flight -= 1
+            self._hold(flight.job, -1)
+
+    def page_stored(self, host: HostRow, rules: Rules | None) -> None:
+        """A page of a job was stored for the first time."""
+        if rules is not None and rules.max_pages is not None:
+            host.pages[rules.job] = host.pages.get(rules.job, 0) + 1
+            self._store(rules.job, 1)
+
+    def _hold(self, job: str, pages: int) -> None:
+        if job:
+            self._under_way[job] += pages
+            self._jobs.under_way(job, pages)
+
+    def _store(self, job: str, pages: int) -> None:
+        self._stored[job] += pages
+        self._jobs.stored(job, pages)

@@ -1,0 +1,205 @@
+"""What one partition decides: events in, rows changed, fetch requests out (A1-A3, A8).
+
+A pure core: rows come in through a `Rows` view, the time as an argument. What is kept in memory
+is derived from the host rows and rebuilt from them by `load`. Repeating an event changes
+nothing, because Kafka delivers at least once.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from services.common.records import (
+    AdmittedUrl,
+    CrawlReported,
+    FetchRequested,
+    Outcome,
+    UrlAdmitted,
+)
+from services.common.settings import Scheduler
+from services.scheduler import outcomes, pace, timeline
+from services.scheduler.accounts import Accounts
+from services.scheduler.dispatch import Dispatcher
+from services.scheduler.jobs import JobLedger
+from services.scheduler.policies import Policy
+from services.scheduler.ready import Ready
+from services.scheduler.rows import NEW, NOWHERE, HostRow, Rows, UrlRow
+
+_WAKES = 128
+"""Hosts looked at by one tick at most, so that no event takes long."""
+
+
+class Partition:
+    """The scheduler of one partition's hosts."""
+
+    def __init__(self, number: int, settings: Scheduler, policy: Policy, jobs: JobLedger) -> None:
+        self.happened: Counter[str] = Counter()
+        """Things worth counting since the shell last took them."""
+        self._number = number
+        self._settings = settings
+        self._policy = policy
+        self._accounts = Accounts(settings.max_attempts, jobs)
+        self._ready = Ready(settings)
+        self._dispatcher = Dispatcher(settings, self._ready, self._accounts, jobs)
+
+    def load(self, hosts: Iterable[HostRow], now: float) -> None:
+        """Rebuild what is in memory, after the tables were recovered."""
+        for host in hosts:
+            self._accounts.load(host)
+            self._ready.place(host, now)
+
+    def unload(self) -> None:
+        """The partition moves to another worker."""
+        self._accounts.unload()
+
+    def admit(self, event: UrlAdmitted, rows: Rows, now: float) -> list[FetchRequested]:
+        """URLs that passed the frontier: new ones wait for their turn, known ones mostly not."""
+        host = self._host(rows, event.host)
+        host.rules[event.rules.job] = event.rules
+        for admitted in event.urls:
+            row = rows.url(admitted.fingerprint)
+            before = self._accounts.state(host, admitted.fingerprint, row)
+            if row is None:
+                row = UrlRow(url=admitted.url, job=event.rules.job, depth=admitted.depth)
+            elif not self._wants_again(rows, event, host, admitted):
+                self.happened["known"] += 1
+                continue
+            timeline.file_now(rows, host, admitted.fingerprint, row)
+            rows.save_url(admitted.fingerprint, row)
+            after = self._accounts.state(host, admitted.fingerprint, row)
+            self._accounts.move(host, before, after)
+        rows.save_host(host)
+        self._ready.place(host, now)
+        return self._dispatcher.dispatch(rows, now)
+
+    def report(self, event: CrawlReported, rows: Rows, now: float) -> list[FetchRequested]:
+        """A fetch came back: learn from it, and let the URL wait for its next time."""
+        host = self._host(rows, event.host)
+        row = rows.url(event.fingerprint)
+        if row is not None and event.scheduled_at <= row.scheduled:
+            self.happened["duplicate"] += 1
+            self._heal(rows, host, event.fingerprint, row, now)
+        else:
+            self._learn(event, rows, host, row, now)
+        self._ready.place(host, now)
+        return self._dispatcher.dispatch(rows, now)
+
+    def tick(self, rows: Rows, now: float) -> list[FetchRequested]:
+        """Time has passed: leases end, buckets come due, back-offs are over."""
+        for _ in range(_WAKES):
+            name = self._ready.wake(now)
+            host = rows.host(name) if name is not None else None
+            if host is None:
+                break
+            self._expire(rows, host, now)
+            self._ready.place(host, now)
+        requests = self._dispatcher.dispatch(rows, now)
+        if not requests and self._idle():
+            requests = self._dispatcher.recrawl_idle(rows, now)
+        return requests
+
+    def needs_tick(self, now: float) -> bool:
+        """Whether `tick` might find something to do."""
+        room = self._accounts.in_flight < self._settings.partition_window
+        waits = room and (self._ready.waits("due") or self._ready.waits("new"))
+        return waits or self._idle() or self._ready.next_wake() <= now
+
+    def status(self) -> dict[str, int]:
+        """Counters, kept as things happen; never a scan (G4)."""
+        states = {state: count for state, count in self._accounts.totals.items() if count}
+        known = sum(states.values())
+        return {**states, "known": known, "hosts": self._accounts.hosts, "due": self._ready.due}
+
+    def _idle(self) -> bool:
+        return self._settings.recrawl_when_idle and self._accounts.in_flight == 0
+
+    def _host(self, rows: Rows, name: str) -> HostRow:
+        host = rows.host(name)
+        if host is None:
+            host = HostRow(name=name, partition=self._number)
+            self._accounts.hosts += 1
+            rows.save_host(host)
+        return host
+
+    def _wants_again(
+        self, rows: Rows, event: UrlAdmitted, host: HostRow, admitted: AdmittedUrl
+    ) -> bool:
+        """Whether a known URL has to be filed as new (again); updates its row."""
+        row = rows.url(admitted.fingerprint)
+        assert row is not None  # noqa: S101 - the caller has seen it
+        filed = timeline.is_filed(rows, host, admitted.fingerprint, row)
+        flies = admitted.fingerprint in host.flights
+        waits_now = flies or (filed and row.bucket == NEW)
+        same_job = row.job == event.rules.job
+        stale = row.scheduled < event.rules.fresh_after
+        if stale and not (same_job and (waits_now or row.attempt)):
+            # A job wants it afresh. One under way comes back to be filed for that job.
+            row.job, row.depth = event.rules.job, admitted.depth
+            row.follow, row.stored, row.attempt = True, False, 0
+            rows.save_url(admitted.fingerprint, row)
+            return not waits_now
+        if same_job and admitted.depth < row.depth:
+            # Nearer to a seed than we knew: links once refused as too deep may pass now.
+            row.depth = admitted.depth
+            row.follow = row.fetched > 0 and event.rules.max_depth is not None
+            rows.save_url(admitted.fingerprint, row)
+            return row.follow and not waits_now
+        return not filed and not flies and row.bucket != NOWHERE
+
+    def _learn(
+        self, event: CrawlReported, rows: Rows, host: HostRow, row: UrlRow | None, now: float
+    ) -> None:
+        before = self._accounts.state(host, event.fingerprint, row)
+        flight = host.flights.get(event.fingerprint)
+        if row is None:
+            # Part of the state was lost; the report says enough to know the URL again (A9).
+            self.happened["unknown"] += 1
+            row = UrlRow(url=event.url, job=event.job, depth=0, stored=True)
+        if flight is not None and flight.scheduled <= event.scheduled_at:
+            self._accounts.land(host, event.fingerprint)
+        else:
+            self.happened["late"] += 1
+        outcomes.apply(row, event, self._policy, self._settings, now)
+        pace.learn(host, event, self._settings, now)
+        rules = host.rules.get(event.job)
+        if event.outcome in (Outcome.OK, Outcome.UNCHANGED) and not row.stored:
+            row.stored = event.job == row.job
+            self._accounts.page_stored(host, rules)
+        deeper = flight is not None and row.depth < flight.depth
+        if event.job != row.job or (deeper and rules is not None and rules.max_depth is not None):
+            # Another job took it over, or it came nearer to a seed, while it was under way.
+            row.follow = True
+            timeline.file_now(rows, host, event.fingerprint, row)
+        elif event.fingerprint not in host.flights:
+            self._file(rows, host, event.fingerprint, row, now)
+        after = self._accounts.state(host, event.fingerprint, row)
+        self._accounts.move(host, before, after)
+        rows.save_url(event.fingerprint, row)
+        rows.save_host(host)
+
+    def _expire(self, rows: Rows, host: HostRow, now: float) -> None:
+        """Take back requests whose lease is over (A8)."""
+        lost = [fp for fp, flight in host.flights.items() if flight.lease_until <= now]
+        for fingerprint in lost:
+            row = rows.url(fingerprint)
+            self._accounts.land(host, fingerprint)
+            self.happened["lease-expired"] += 1
+            if row is not None:
+                row.outcome = row.outcome or Outcome.TRANSIENT.value
+                outcomes.fail(row, self._settings, now, retry=True)
+                self._file(rows, host, fingerprint, row, now)
+                rows.save_url(fingerprint, row)
+            self._accounts.move(host, "in_flight", self._accounts.state(host, fingerprint, row))
+        if lost:
+            rows.save_host(host)
+
+    def _heal(self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float) -> None:
+        """Give a URL its place back that an event cut short may have left without one."""
+        filed = timeline.is_filed(rows, host, fingerprint, row)
+        if not filed and fingerprint not in host.flights and row.bucket != NOWHERE:
+            self._file(rows, host, fingerprint, row, now)
+            rows.save_url(fingerprint, row)
+            rows.save_host(host)
+
+    def _file(self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float) -> None:
+        due = timeline.slot(row.due, now, self._settings.bucket_width)
+        timeline.file_at(rows, host, fingerprint, row, due=due)

@@ -1,0 +1,123 @@
+"""Who is fetched next: hosts in turn, within windows, budget and job limits (A4, A15, A16)."""
+
+from services.common.records import FetchRequested, Reason, Rules
+from services.common.settings import Scheduler
+from services.scheduler import pace, timeline
+from services.scheduler.accounts import Accounts
+from services.scheduler.budget import Budget
+from services.scheduler.jobs import JobLedger
+from services.scheduler.ready import Ready
+from services.scheduler.rows import NEW, NOWHERE, Flight, HostRow, Rows, UrlRow
+
+_BURST = 128
+"""Requests emitted by one event at most, so that no event takes long."""
+
+
+class Dispatcher:
+    """Hands out one partition's work."""
+
+    def __init__(
+        self, settings: Scheduler, ready: Ready, accounts: Accounts, jobs: JobLedger
+    ) -> None:
+        self._settings = settings
+        self._ready = ready
+        self._accounts = accounts
+        self._jobs = jobs
+        self._budget = Budget(settings.recrawl_share)
+
+    def dispatch(self, rows: Rows, now: float) -> list[FetchRequested]:
+        """Requests for what can be fetched now, as far as the window has room."""
+        requests: list[FetchRequested] = []
+        for _ in range(_BURST):
+            if self._accounts.in_flight >= self._settings.partition_window:
+                break
+            side = self._budget.choose(due=self._ready.waits("due"), new=self._ready.waits("new"))
+            if side is None:
+                break
+            name = self._ready.serve(side)
+            host = rows.host(name)
+            if host is None:
+                self._ready.rest(name, now + self._settings.tick)
+                continue
+            number = NEW if side == "new" else timeline.first_due(host, now)
+            request = None if number is None else self._take(rows, host, number, now)
+            self._ready.place(host, now)
+            if request is not None:
+                requests.append(request)
+            elif timeline.has_new(host):
+                self._ready.rest(name, now + self._settings.tick)
+        return requests
+
+    def recrawl_idle(self, rows: Rows, now: float) -> list[FetchRequested]:
+        """With nothing else to do, the URL that is due next (A15), if not fetched just now."""
+        name = self._ready.sleeper()
+        host = rows.host(name) if name is not None else None
+        if host is None or host.not_before > now:
+            return []
+        numbers = [number for number in host.buckets if number != NEW]
+        number = min(numbers, key=lambda n: host.buckets[n].due, default=None)
+        if number is None:
+            return []
+        found = timeline.peek(rows, host, number)
+        request = None
+        if found is not None and not found[1].attempt:
+            rested = now - found[1].fetched >= self._settings.min_interval
+            request = self._take(rows, host, number, now) if rested else None
+        self._ready.place(host, now)
+        return [] if request is None else [request]
+
+    def _take(self, rows: Rows, host: HostRow, number: int, now: float) -> FetchRequested | None:
+        """The bucket's first URL that may be fetched, as a request."""
+        rows.save_host(host)
+        while (found := timeline.peek(rows, host, number)) is not None:
+            fingerprint, row = found
+            rules = host.rules.get(row.job) or Rules(job=row.job)
+            if row.stored or self._jobs.room(rules):
+                before = self._accounts.state(host, fingerprint, row)
+                timeline.advance(rows, host, number)
+                request = self._request(host, fingerprint, row, rules, now)
+                self._accounts.move(host, before, "in_flight")
+                return request
+            if not self._jobs.full(rules):
+                return None
+            before = self._accounts.state(host, fingerprint, row)
+            timeline.advance(rows, host, number)
+            row.bucket = NOWHERE
+            rows.save_url(fingerprint, row)
+            self._accounts.move(host, before, "held")
+        return None
+
+    def _request(
+        self, host: HostRow, fingerprint: bytes, row: UrlRow, rules: Rules, now: float
+    ) -> FetchRequested:
+        # Later than any earlier request of this URL, even if the clock was set back.
+        scheduled = max(round(now, 3), round(row.scheduled + 0.001, 3))
+        lease_until = now + pace.lease(host, self._settings)
+        counted = row.job if rules.max_pages is not None and not row.stored else ""
+        flight = Flight(scheduled, lease_until, row.depth, counted)
+        self._accounts.take_off(host, fingerprint, flight)
+        return FetchRequested(
+            url=row.url,
+            fingerprint=fingerprint,
+            host=host.name,
+            rules=rules,
+            depth=row.depth,
+            reason=_reason(row, now),
+            attempt=row.attempt,
+            follow=row.follow,
+            scheduled_at=scheduled,
+            lease_until=lease_until,
+            gap=pace.gap(host, self._settings),
+            etag=row.etag,
+            last_modified=row.last_modified,
+            body_digest=row.body_digest,
+            text_digest=row.text_digest,
+        )
+
+
+def _reason(row: UrlRow, now: float) -> Reason:
+    if row.attempt:
+        return "retry"
+    if row.bucket == NEW:
+        return "asked" if row.scheduled else "new"
+    return "due" if row.due <= now else "idle"

@@ -1,0 +1,54 @@
+"""What happens to a URL after a fetch: its next due time, by outcome class (C6).
+
+| outcome | next |
+|---|---|
+| ok, unchanged, moved | as the recrawl policy says |
+| transient, blocked | retry with doubling wait; after `max_attempts` in a row, `give_up_interval` |
+| gone, permanent, disallowed, policy | `give_up_interval` |
+"""
+
+from services.common.records import CrawlReported, Outcome
+from services.common.settings import Scheduler
+from services.scheduler.policies import Observation, Plan, Policy
+from services.scheduler.rows import UrlRow
+
+_VISITED = frozenset({Outcome.OK, Outcome.UNCHANGED, Outcome.MOVED})
+_RETRIED = frozenset({Outcome.TRANSIENT, Outcome.BLOCKED})
+
+
+def apply(
+    row: UrlRow, report: CrawlReported, policy: Policy, settings: Scheduler, now: float
+) -> None:
+    """Update the row's history and due time from a report; places it nowhere."""
+    row.scheduled = report.scheduled_at
+    row.outcome = report.outcome.value
+    if report.outcome in _VISITED:
+        _visited(row, report, policy, now)
+    else:
+        fail(row, settings, now, retry=report.outcome in _RETRIED)
+
+
+def fail(row: UrlRow, settings: Scheduler, now: float, *, retry: bool) -> None:
+    """A fetch came to nothing: try again later, or much later."""
+    row.attempt += 1
+    if retry and row.attempt < settings.max_attempts:
+        row.due = now + settings.retry_base * 2 ** (row.attempt - 1)
+    else:
+        row.attempt = settings.max_attempts if retry else 0
+        row.due = now + settings.give_up_interval
+
+
+def _visited(row: UrlRow, report: CrawlReported, policy: Policy, now: float) -> None:
+    last = Plan(interval=row.interval, memory=row.plan) if row.fetched else None
+    changed = report.changed if report.outcome != Outcome.MOVED or last is None else False
+    since_last = report.fetched_at - row.fetched if row.fetched else 0.0
+    plan = policy.next(last, Observation(changed=changed, since_last=max(since_last, 0.0)))
+    row.interval, row.plan = plan.interval, plan.memory
+    row.due = now + plan.interval
+    row.attempt = 0
+    row.fetched = report.fetched_at
+    row.follow = False
+    if changed or last is None:
+        row.changed = report.fetched_at
+    row.etag, row.last_modified = report.etag, report.last_modified
+    row.body_digest, row.text_digest = report.body_digest, report.text_digest

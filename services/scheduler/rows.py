@@ -1,0 +1,168 @@
+"""What the tables hold, packed, and one event's view of them.
+
+Three tables: `urls` (fingerprint -> UrlRow), `hosts` (host -> HostRow) and `timeline` (chunk key
+-> fingerprints). A row is read at most once and written at most once per event, because a
+table write costs a changelog record.
+"""
+
+from collections.abc import MutableMapping
+from typing import Protocol
+
+import msgspec
+
+from services.common.records import Rules
+
+NEW = 0
+"""Bucket of URLs that wait for their turn now: never fetched, or asked for by a job."""
+NOWHERE = -1
+"""Bucket of URLs that wait for nothing: their job has all the pages it may have."""
+
+
+class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
+    """One known URL (A1). Times are epoch seconds, 0 for never."""
+
+    url: str
+    job: str
+    depth: int
+    bucket: int = NEW
+    position: int = -1
+    """Where in `bucket` it waits; with `bucket` the truth about its place in the timeline."""
+    due: float = 0.0
+    interval: float = 0.0
+    plan: bytes = b""
+    """What the recrawl policy remembers."""
+    attempt: int = 0
+    """Failures in a row."""
+    outcome: str = ""
+    scheduled: float = 0.0
+    """`scheduled_at` of the newest report taken; older reports change nothing."""
+    fetched: float = 0.0
+    """Last successful fetch."""
+    changed: float = 0.0
+    follow: bool = False
+    stored: bool = False
+    """Counts towards its job's `max_pages`."""
+    etag: str | None = None
+    last_modified: str | None = None
+    body_digest: bytes | None = None
+    text_digest: bytes | None = None
+
+
+class Bucket(msgspec.Struct, array_like=True):
+    """A queue of fingerprints on disk; entries `read` to `write` are waiting."""
+
+    due: float
+    read: int = 0
+    write: int = 0
+
+
+class Flight(msgspec.Struct, array_like=True):
+    """A request that was handed out and not reported back (A8)."""
+
+    scheduled: float
+    lease_until: float
+    depth: int
+    job: str
+    """The job whose `max_pages` it counts towards; empty if none."""
+
+
+class HostRow(msgspec.Struct, array_like=True, kw_only=True):
+    """One host: its pace, its part of the timeline and its requests under way."""
+
+    name: str
+    partition: int
+    rules: dict[str, Rules] = {}
+    buckets: dict[int, Bucket] = {}
+    next_bucket: int = NEW + 1
+    flights: dict[bytes, Flight] = {}
+    counts: dict[str, int] = {}
+    """URLs by state; the sum is all known URLs of the host."""
+    pages: dict[str, int] = {}
+    """Stored pages of jobs that have a `max_pages`."""
+    crawl_delay: float = 0.0
+    backoff: float = 0.0
+    not_before: float = 0.0
+    """No request is handed out before this time."""
+
+
+class Tables(Protocol):
+    """Where rows are kept: Faust tables in the service, dicts in tests."""
+
+    @property
+    def urls(self) -> MutableMapping[bytes, bytes]: ...  # noqa: D102
+    @property
+    def hosts(self) -> MutableMapping[bytes, bytes]: ...  # noqa: D102
+    @property
+    def timeline(self) -> MutableMapping[bytes, bytes]: ...  # noqa: D102
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_url = msgspec.msgpack.Decoder(UrlRow).decode
+decode_host = msgspec.msgpack.Decoder(HostRow).decode
+
+
+class Rows:
+    """One event's view of the tables: reads through, remembers, and writes at the end."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._urls: dict[bytes, UrlRow | None] = {}
+        self._hosts: dict[str, HostRow | None] = {}
+        self._chunks: dict[bytes, bytes] = {}
+        self._dirty_urls: set[bytes] = set()
+        self._dirty_hosts: set[str] = set()
+        self._dirty_chunks: set[bytes] = set()
+
+    def url(self, fingerprint: bytes) -> UrlRow | None:
+        """The row of a URL, None if it is unknown."""
+        if fingerprint not in self._urls:
+            packed = self._tables.urls.get(fingerprint)
+            self._urls[fingerprint] = _decode_url(packed) if packed else None
+        return self._urls[fingerprint]
+
+    def host(self, name: str) -> HostRow | None:
+        """The row of a host, None if it is unknown."""
+        if name not in self._hosts:
+            packed = self._tables.hosts.get(name.encode())
+            self._hosts[name] = decode_host(packed) if packed else None
+        return self._hosts[name]
+
+    def chunk(self, key: bytes) -> bytes:
+        """Fingerprints of one chunk of a bucket, one after another; empty if there is none."""
+        if key not in self._chunks:
+            self._chunks[key] = self._tables.timeline.get(key) or b""
+        return self._chunks[key]
+
+    def save_url(self, fingerprint: bytes, row: UrlRow) -> None:
+        """Write the row when the event ends."""
+        self._urls[fingerprint] = row
+        self._dirty_urls.add(fingerprint)
+
+    def save_host(self, row: HostRow) -> None:
+        """Write the row when the event ends."""
+        self._hosts[row.name] = row
+        self._dirty_hosts.add(row.name)
+
+    def save_chunk(self, key: bytes, chunk: bytes) -> None:
+        """Write the chunk when the event ends; an empty one is deleted."""
+        self._chunks[key] = chunk
+        self._dirty_chunks.add(key)
+
+    def flush(self) -> None:
+        """Write what changed.
+
+        Places first, then what points at them: a crash between two writes leaves an entry
+        without an owner rather than a URL without a place.
+        """
+        for key in self._dirty_chunks:
+            if self._chunks[key]:
+                self._tables.timeline[key] = self._chunks[key]
+            else:
+                self._tables.timeline.pop(key, None)
+        for name in self._dirty_hosts:
+            self._tables.hosts[name.encode()] = _encode(self._hosts[name])
+        for fingerprint in self._dirty_urls:
+            self._tables.urls[fingerprint] = _encode(self._urls[fingerprint])
+        self._dirty_chunks.clear()
+        self._dirty_hosts.clear()
+        self._dirty_urls.clear()

@@ -1,0 +1,54 @@
+"""`recrawl run scheduler`: the Faust worker and its health server, until a signal."""
+
+import logging
+import os
+import socket
+from typing import NoReturn
+
+import faust
+
+from services.common.errors import Stop
+from services.common.health import HealthServer
+from services.common.kafka import admin, options
+from services.common.settings import Kafka, Settings
+from services.scheduler.events import INPUTS
+from services.scheduler.stream import Stream, application
+
+_NOT_YET = ("security.", "sasl.", "ssl.")
+
+
+def run(settings: Settings) -> NoReturn:
+    """Run until SIGTERM or SIGINT, then exit the process.
+
+    Raises:
+        Stop: the topics are missing or unequal, or the settings ask for what Faust cannot do.
+        Retry: no broker answers.
+    """
+    unsupported = [name for name in settings.kafka.options if name.startswith(_NOT_YET)]
+    if unsupported:
+        raise Stop(f"the scheduler does not support these Kafka options yet: {unsupported}")
+    app = application(settings, _partitions(settings.kafka))
+    stream = Stream(app, settings, worker=f"{socket.gethostname()}-{os.getpid()}")
+    with HealthServer(settings.health, live=list, ready=stream.problems):
+        worker = faust.Worker(
+            app,
+            loglevel=logging.WARNING,
+            override_logging=False,
+            redirect_stdouts=False,
+            quiet=True,
+        )
+        # Leaves by SystemExit with the exit code, after a graceful stop on SIGTERM or SIGINT.
+        worker.execute_from_commandline()
+
+
+def _partitions(settings: Kafka) -> int:
+    """The partition count that all input topics have."""
+    counts = admin.partition_counts(settings)
+    names = [options.physical(settings, topic) for topic in INPUTS]
+    missing = [name for name in names if name not in counts]
+    if missing:
+        raise Stop(f"topics are missing: {', '.join(missing)}; run `recrawl topics`")
+    distinct = {counts[name] for name in names}
+    if len(distinct) > 1:
+        raise Stop(f"{', '.join(names)} must have equal partition counts, not {distinct}")
+    return distinct.pop()

@@ -1,0 +1,173 @@
+"""The Faust edge: the application, its tables, the agent that writes them, the timer.
+
+Faust lets a table be written only while an event of the same partition is processed, so time
+itself arrives as an event: the timer sends `clock-ticked` to our own partitions. Decides
+nothing; see core.py.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import faust
+from faust.transport.producer import ProducerBuffer
+from faust.types import EventT, StreamT
+
+from services.common import codec, dead_letters, topics
+from services.common.errors import DeadLetter
+from services.common.kafka import Incoming, options
+from services.common.records import ClockTicked
+from services.common.settings import Settings
+from services.common.topics import Topic
+from services.scheduler import policies, rows
+from services.scheduler.core import Partition
+from services.scheduler.counted import Counted
+from services.scheduler.events import INPUTS, Events, Output
+from services.scheduler.jobs import JobLedger
+
+_NEVER = 1 << 62
+_OCTETS: Mapping[str, Any] = {"key_type": bytes, "value_type": bytes}
+_RAW: Mapping[str, Any] = {**_OCTETS, "key_serializer": "raw", "value_serializer": "raw"}
+
+
+def application(settings: Settings, partitions: int) -> faust.App:
+    """The Faust application; `partitions` is what the broker says of the input topics."""
+    kafka, scheduler = settings.kafka, settings.scheduler
+    # One event of ours makes up to a few hundred table writes; Faust's limit stalls it at 100.
+    ProducerBuffer.max_messages = 10_000
+    return faust.App(
+        options.group(kafka, "scheduler"),
+        broker=[f"kafka://{address.strip()}" for address in kafka.bootstrap.split(",")],
+        store="rocksdb://?driver=rocksdict",
+        datadir=str(scheduler.data_dir.absolute()),
+        autodiscover=False,
+        web_enabled=False,
+        topic_partitions=partitions,
+        topic_replication_factor=kafka.replication,
+        topic_disable_leader=True,
+        # Faust stands still for 20 s whenever this many messages were acknowledged.
+        broker_commit_every=_NEVER,
+        broker_commit_interval=1.0,
+        consumer_auto_offset_reset="earliest",
+        stream_wait_empty=False,
+    )
+
+
+class Stream:
+    """One scheduler worker: a `Partition` for each partition it owns, fed by Kafka."""
+
+    def __init__(self, app: faust.App, settings: Settings, worker: str) -> None:
+        self.app = app
+        self.urls = app.Table("urls", **_OCTETS)
+        self.hosts = app.Table("hosts", **_OCTETS)
+        self.timeline = app.Table("timeline", **_OCTETS)
+        self._settings = settings
+        self._policy = policies.load(settings.scheduler)
+        self._jobs = JobLedger()
+        self._events = Events(self, worker)
+        self._partitions: dict[int, Partition] = {}
+        self._owned: frozenset[int] = frozenset()
+        self._counted = Counted()
+        self._inputs = {options.physical(settings.kafka, topic): topic for topic in INPUTS}
+        self._outputs: dict[str, Any] = {}
+        source = app.topic(*self._inputs, **_RAW)
+        app.agent(source, name="scheduler")(self._consume)
+        app.timer(settings.scheduler.tick)(self._tick)
+
+    def problems(self) -> list[str]:
+        """Why the worker is not ready; empty when it is."""
+        if not self.app.started:
+            return ["starting"]
+        if self.app.rebalancing:
+            return ["rebalancing"]
+        if self.app.in_recovery:
+            return ["recovering tables"]
+        return [] if self._assigned() else ["no partitions assigned"]
+
+    async def _consume(self, stream: StreamT[bytes]) -> None:
+        async for event in stream.events():
+            self._handle(event)
+
+    def _handle(self, event: EventT[bytes]) -> None:
+        """One record, decided and applied without an await, so that nothing interleaves."""
+        message = event.message
+        topic, number = self._inputs[message.topic], message.partition
+        partition = self._partition(number)
+        try:
+            outputs = self._events.handle(topic, event.value, number, partition)
+        except DeadLetter as error:
+            outputs = [self._letter(topic, event, error)]
+        for output in outputs:
+            self._send(output)
+        self._counted.event(topic, outputs)
+        self._counted.partition(number, partition)
+
+    def _partition(self, number: int) -> Partition:
+        """The partition's state in memory, rebuilt when it is ours anew."""
+        assigned = self._assigned()
+        if assigned != self._owned:
+            for gone in self._partitions.keys() - assigned:
+                self._partitions.pop(gone).unload()
+                self._counted.forget(gone)
+            self._load(assigned - self._partitions.keys())
+            self._owned = assigned
+        return self._partitions[number]
+
+    def _load(self, numbers: frozenset[int]) -> None:
+        for number in numbers:
+            self._partitions[number] = Partition(
+                number, self._settings.scheduler, self._policy, self._jobs
+            )
+        found: dict[int, list[rows.HostRow]] = {number: [] for number in numbers}
+        for packed in self.hosts.values():
+            host = rows.decode_host(packed)
+            if host.partition in found:
+                found[host.partition].append(host)
+        for number, hosts in found.items():
+            self._partitions[number].load(hosts, time.time())
+
+    def _assigned(self) -> frozenset[int]:
+        """Partitions of our input topics that this worker owns now."""
+        return frozenset(
+            tp.partition for tp in self.app.consumer.assignment() if tp.topic in self._inputs
+        )
+
+    async def _tick(self) -> None:
+        if self.problems():
+            return
+        now = time.time()
+        for number in self._assigned():
+            partition = self._partitions.get(number)
+            if partition is None or partition.needs_tick(now):
+                self._send(Output(topics.CLOCK_TICKED, ClockTicked(at=now), b"", number))
+
+    def _letter(self, topic: Topic, event: EventT[bytes], error: DeadLetter) -> Output:
+        message = event.message
+        incoming = Incoming(
+            topic=topic,
+            partition=message.partition,
+            offset=message.offset,
+            key=message.key,
+            value=event.value,
+            timestamp=message.timestamp,
+        )
+        letter = dead_letters.letter(
+            incoming,
+            error,
+            service="scheduler",
+            now=time.time(),
+            limit=self._settings.kafka.max_record,
+        )
+        return Output(topics.DEAD_LETTERS, letter, message.key or b"", None)
+
+    def _send(self, output: Output) -> None:
+        """Into Faust's producer, which is flushed before the event's offset is committed."""
+        name = output.topic.name
+        if name not in self._outputs:
+            physical = options.physical(self._settings.kafka, output.topic)
+            self._outputs[name] = self.app.topic(physical, **_RAW)
+        self._outputs[name].send_soon(
+            key=output.key or None,
+            value=codec.encode(output.topic, output.record),
+            partition=output.partition,
+        )

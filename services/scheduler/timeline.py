@@ -1,0 +1,135 @@
+"""Where a URL waits: per host, buckets of fingerprints by due time, each a queue on disk (A3).
+
+Adding and taking touch one chunk, whatever the number of known URLs. Entries are hints: one
+counts only if the URL's row still points at its bucket and position, which makes moving a URL
+a single write. A bucket's due time is the bucket's alone, so moving a bucket moves its URLs.
+"""
+
+import math
+
+from services.scheduler.rows import NEW, Bucket, HostRow, Rows, UrlRow
+
+_ID = 16
+"""Octets of a fingerprint."""
+CHUNK = 64
+"""Fingerprints per chunk; an append rewrites at most 1 KiB."""
+_FINE = 32
+"""Buckets of one width before the width doubles: a wait is rounded up by 1/16 at most."""
+
+
+def slot(due: float, now: float, width: float) -> float:
+    """The due time of the bucket that takes a URL due at `due`.
+
+    Rounded up, coarser with distance, so that a host has at most about
+    32 + 16 x log2(horizon / width) buckets.
+    """
+    wait = max(due - now, 0.0)
+    doublings = max(0, math.ceil(math.log2(wait / (width * _FINE)))) if wait > 0 else 0
+    coarse: float = width * 2.0**doublings
+    return math.ceil(due / coarse) * coarse
+
+
+def file_now(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow) -> None:
+    """Let the URL wait for its turn now."""
+    host.buckets.setdefault(NEW, Bucket(due=0.0))
+    row.due = 0.0
+    _append(rows, host, NEW, fingerprint, row)
+
+
+def file_at(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, *, due: float) -> None:
+    """Let the URL wait in the bucket that comes due at `due`, a `slot`."""
+    for number, bucket in host.buckets.items():
+        if number != NEW and bucket.due == due:
+            break
+    else:
+        number = host.next_bucket
+        host.next_bucket += 1
+        host.buckets[number] = Bucket(due=due)
+    _append(rows, host, number, fingerprint, row)
+
+
+def is_filed(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow) -> bool:
+    """Whether the timeline really holds the URL where its row says (else it is an orphan)."""
+    bucket = host.buckets.get(row.bucket)
+    return (
+        bucket is not None
+        and bucket.read <= row.position < bucket.write
+        and _entry(rows, host, row.bucket, row.position) == fingerprint
+    )
+
+
+def peek(rows: Rows, host: HostRow, number: int) -> tuple[bytes, UrlRow] | None:
+    """The first URL that really waits in the bucket, left there.
+
+    Stale entries before it are dropped, and the bucket itself when nothing is left.
+    """
+    while (bucket := host.buckets.get(number)) is not None and bucket.read < bucket.write:
+        fingerprint = _entry(rows, host, number, bucket.read)
+        row = rows.url(fingerprint) if fingerprint else None
+        if row is not None and (row.bucket, row.position) == (number, bucket.read):
+            return fingerprint, row
+        advance(rows, host, number)
+    return None
+
+
+def advance(rows: Rows, host: HostRow, number: int) -> None:
+    """Take the first entry out of the bucket; an empty bucket goes, but for that of new URLs."""
+    bucket = host.buckets[number]
+    bucket.read += 1
+    last = bucket.read == bucket.write and number != NEW
+    if last:
+        del host.buckets[number]
+    if last or bucket.read % CHUNK == 0:
+        rows.save_chunk(_key(host, number, bucket.read - 1), b"")
+
+
+def first_due(host: HostRow, now: float) -> int | None:
+    """The bucket that has been due longest, None if none is."""
+    ready = [
+        (bucket.due, number)
+        for number, bucket in host.buckets.items()
+        if number != NEW and bucket.due <= now
+    ]
+    return min(ready)[1] if ready else None
+
+
+def next_due_after(host: HostRow, now: float) -> float:
+    """When the host's next bucket comes due after `now`; infinity without one."""
+    later = (
+        bucket.due for number, bucket in host.buckets.items() if number != NEW and bucket.due > now
+    )
+    return min(later, default=math.inf)
+
+
+def due_count(host: HostRow, now: float) -> int:
+    """Entries in buckets that are due."""
+    return sum(
+        bucket.write - bucket.read
+        for number, bucket in host.buckets.items()
+        if number != NEW and bucket.due <= now
+    )
+
+
+def has_new(host: HostRow) -> bool:
+    """Whether something waits in the bucket of new URLs."""
+    bucket = host.buckets.get(NEW)
+    return bucket is not None and bucket.read < bucket.write
+
+
+def _append(rows: Rows, host: HostRow, number: int, fingerprint: bytes, row: UrlRow) -> None:
+    bucket = host.buckets[number]
+    key = _key(host, number, bucket.write)
+    # What lies past `write` is left from a crash; it is written over.
+    chunk = rows.chunk(key)[: bucket.write % CHUNK * _ID].ljust(bucket.write % CHUNK * _ID, b"\0")
+    rows.save_chunk(key, chunk + fingerprint)
+    row.bucket, row.position = number, bucket.write
+    bucket.write += 1
+
+
+def _entry(rows: Rows, host: HostRow, number: int, position: int) -> bytes:
+    offset = position % CHUNK * _ID
+    return rows.chunk(_key(host, number, position))[offset : offset + _ID]
+
+
+def _key(host: HostRow, number: int, position: int) -> bytes:
+    return b"%s\0%d\0%d" % (host.name.encode(), number, position // CHUNK)

@@ -1,0 +1,139 @@
+"""A partition over plain dicts, with a clock that the test moves."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+import pytest
+
+from services.common.records import (
+    AdmittedUrl,
+    CrawlReported,
+    FetchRequested,
+    Outcome,
+    Rules,
+    UrlAdmitted,
+)
+from services.common.settings import Scheduler
+from services.common.urls import fingerprint
+from services.scheduler import policies, timeline
+from services.scheduler.core import Partition
+from services.scheduler.jobs import JobLedger
+from services.scheduler.rows import HostRow, Rows, UrlRow, decode_host
+
+HOUR = 3600.0
+START = 1_700_000_000.0
+
+
+@dataclass
+class DictTables:
+    urls: dict[bytes, bytes] = field(default_factory=dict)
+    hosts: dict[bytes, bytes] = field(default_factory=dict)
+    timeline: dict[bytes, bytes] = field(default_factory=dict)
+
+
+class Desk:
+    """One scheduler partition; `under_way` is what it handed out and nobody reported yet."""
+
+    def __init__(self, **settings: object) -> None:
+        self.settings = Scheduler.model_validate({"min_gap": 0.0, **settings})
+        self.tables = DictTables()
+        self.jobs = JobLedger()
+        self.now = START
+        self.under_way: list[FetchRequested] = []
+        self.partition = self._new_partition()
+
+    def admit(
+        self, *urls: str, rules: Rules | None = None, depth: int = 0, host: str = "h.test"
+    ) -> list[FetchRequested]:
+        event = UrlAdmitted(
+            host=host,
+            rules=rules or Rules(),
+            urls=[AdmittedUrl(url=u, fingerprint=fingerprint(u), depth=depth) for u in urls],
+        )
+        rows = Rows(self.tables)
+        return self._done(rows, self.partition.admit(event, rows, self.now))
+
+    def report(
+        self, request: FetchRequested, outcome: Outcome = Outcome.OK, **fields: object
+    ) -> list[FetchRequested]:
+        return self.deliver(self.reported(request, outcome, **fields))
+
+    def reported(
+        self, request: FetchRequested, outcome: Outcome = Outcome.OK, **fields: object
+    ) -> CrawlReported:
+        made = CrawlReported(
+            host=request.host,
+            fingerprint=request.fingerprint,
+            scheduled_at=request.scheduled_at,
+            url=request.url,
+            job=request.rules.job,
+            outcome=outcome,
+            reason="ok",
+            fetched_at=self.now,
+            elapsed=0.1,
+        )
+        return msgspec.structs.replace(made, **fields)
+
+    def deliver(self, event: CrawlReported) -> list[FetchRequested]:
+        self.under_way = [
+            r
+            for r in self.under_way
+            if r.scheduled_at != event.scheduled_at or r.fingerprint != event.fingerprint
+        ]
+        rows = Rows(self.tables)
+        return self._done(rows, self.partition.report(event, rows, self.now))
+
+    def tick(self, seconds: float = 0.0) -> list[FetchRequested]:
+        self.now += seconds
+        rows = Rows(self.tables)
+        return self._done(rows, self.partition.tick(rows, self.now))
+
+    def restart(self) -> None:
+        """A new process over the same tables; requests under way go on elsewhere."""
+        self.jobs = JobLedger()
+        self.partition = self._new_partition()
+        hosts = [decode_host(packed) for packed in self.tables.hosts.values()]
+        self.partition.load(hosts, self.now)
+
+    def row(self, url: str) -> UrlRow:
+        row = Rows(self.tables).url(fingerprint(url))
+        assert row is not None
+        return row
+
+    def host(self, name: str = "h.test") -> HostRow:
+        host = Rows(self.tables).host(name)
+        assert host is not None
+        return host
+
+    def homeless(self) -> list[str]:
+        """URLs that are neither under way, nor in the timeline, nor held: must be none."""
+        rows = Rows(self.tables)
+        lost = []
+        for name in self.tables.hosts:
+            host = rows.host(name.decode())
+            assert host is not None
+            for key in self.tables.urls:
+                row = rows.url(key)
+                assert row is not None
+                if f"//{host.name}/" not in row.url or key in host.flights or row.bucket == -1:
+                    continue
+                if not timeline.is_filed(rows, host, key, row):
+                    lost.append(row.url)
+        return lost
+
+    def status(self) -> dict[str, int]:
+        return self.partition.status()
+
+    def _new_partition(self) -> Partition:
+        return Partition(0, self.settings, policies.load(self.settings), self.jobs)
+
+    def _done(self, rows: Rows, requests: list[FetchRequested]) -> list[FetchRequested]:
+        rows.flush()
+        self.under_way += requests
+        return requests
+
+
+@pytest.fixture
+def desk() -> Callable[..., Desk]:
+    return Desk

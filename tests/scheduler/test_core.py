@@ -1,0 +1,297 @@
+"""One partition's decisions."""
+
+from collections.abc import Callable
+from typing import Any
+
+from services.common.records import Outcome, Rules
+
+HOUR = 3600.0
+DAY = 24 * HOUR
+Make = Callable[..., Any]
+
+
+def pages(count: int, host: str = "h.test") -> list[str]:
+    return [f"http://{host}/{i}" for i in range(count)]
+
+
+def test_a_new_url_is_requested_at_once_with_its_reason(desk: Make) -> None:
+    """A16."""
+    d = desk()
+    [request] = d.admit("http://h.test/a", depth=2)
+    assert (request.url, request.reason, request.depth, request.attempt) == (
+        "http://h.test/a",
+        "new",
+        2,
+        0,
+    )
+    assert request.lease_until > d.now
+
+
+def test_a_known_url_is_not_requested_again(desk: Make) -> None:
+    d = desk()
+    d.admit("http://h.test/a")
+    assert d.admit("http://h.test/a") == []
+    d.report(d.under_way[0])
+    assert d.admit("http://h.test/a") == []
+    assert d.status()["known"] == 1
+
+
+def test_an_unchanged_page_waits_longer_and_a_changed_one_less(desk: Make) -> None:
+    """A2: first two weeks, then doubled or halved."""
+    d = desk(first_interval=14 * DAY, factor=2, bucket_width=HOUR)
+    d.report(d.admit("http://h.test/a")[0])
+    assert d.row("http://h.test/a").interval == 14 * DAY
+    [again] = d.tick(15 * DAY)
+    assert again.reason == "due"
+    d.report(again, changed=False)
+    assert d.row("http://h.test/a").interval == 28 * DAY
+    [third] = d.tick(30 * DAY)
+    d.report(third, changed=True)
+    assert d.row("http://h.test/a").interval == 14 * DAY
+
+
+def test_a_304_is_no_change_and_an_error_is_no_observation(desk: Make) -> None:
+    """CHG-03."""
+    d = desk(first_interval=14 * DAY)
+    d.report(d.admit("http://h.test/a")[0], etag='"1"')
+    [second] = d.tick(15 * DAY)
+    assert second.etag == '"1"'
+    d.report(second, Outcome.UNCHANGED, changed=False, etag='"1"')
+    before = d.row("http://h.test/a").interval
+    [third] = d.tick(30 * DAY)
+    d.report(third, Outcome.TRANSIENT)
+    row = d.row("http://h.test/a")
+    assert (before, row.interval, row.etag) == (28 * DAY, 28 * DAY, '"1"')
+
+
+def test_validators_and_digests_go_out_with_the_next_request(desk: Make) -> None:
+    """C10."""
+    d = desk()
+    d.report(d.admit("http://h.test/a")[0], etag='"1"', body_digest=b"b" * 16)
+    [again] = d.tick(15 * DAY)
+    assert (again.etag, again.body_digest) == ('"1"', b"b" * 16)
+
+
+def test_a_failure_is_retried_with_doubling_waits_then_given_up(desk: Make) -> None:
+    """C6."""
+    d = desk(max_attempts=3, retry_base=60, bucket_width=1, give_up_interval=30 * DAY)
+    d.report(d.admit("http://h.test/a")[0], Outcome.TRANSIENT)
+    assert d.status()["retrying"] == 1
+    assert d.tick(59) == []
+    [first] = d.tick(4)
+    assert (first.reason, first.attempt) == ("retry", 1)
+    d.report(first, Outcome.TRANSIENT)
+    assert d.tick(119) == []
+    [second] = d.tick(8)
+    d.report(second, Outcome.TRANSIENT)
+    assert d.status()["transient"] == 1
+    assert d.tick(DAY) == []
+    assert len(d.tick(31 * DAY)) == 1
+
+
+def test_gone_pages_are_looked_at_again_much_later(desk: Make) -> None:
+    d = desk(give_up_interval=30 * DAY)
+    d.report(d.admit("http://h.test/a")[0], Outcome.GONE)
+    assert d.status()["gone"] == 1
+    assert d.tick(29 * DAY) == []
+    assert len(d.tick(3 * DAY)) == 1
+
+
+def test_a_request_never_reported_comes_back_after_its_lease(desk: Make) -> None:
+    """A8."""
+    d = desk(lease=600, retry_base=1, bucket_width=1)
+    [lost] = d.admit("http://h.test/a")
+    assert d.tick(599) == []
+    d.tick(2)
+    [again] = d.tick(3)
+    assert (again.url, again.reason) == (lost.url, "retry")
+    assert again.scheduled_at > lost.scheduled_at
+    assert d.partition.happened["lease-expired"] == 1
+
+
+def test_a_late_report_of_an_expired_lease_still_counts(desk: Make) -> None:
+    d = desk(lease=600, retry_base=3600, bucket_width=1)
+    [request] = d.admit("http://h.test/a")
+    d.tick(601)
+    d.report(request)
+    assert d.status()["ok"] == 1
+    assert d.homeless() == []
+
+
+def test_a_repeated_report_changes_nothing(desk: Make) -> None:
+    d = desk()
+    event = d.reported(d.admit("http://h.test/a")[0])
+    d.deliver(event)
+    before = (dict(d.tables.urls), d.status())
+    d.deliver(event)
+    assert (dict(d.tables.urls), d.status()) == before
+
+
+def test_a_report_for_an_unknown_url_makes_it_known_again(desk: Make) -> None:
+    """A9."""
+    d = desk()
+    [request] = d.admit("http://h.test/a")
+    for table in (d.tables.urls, d.tables.hosts, d.tables.timeline):
+        table.clear()
+    d.restart()
+    d.report(request)
+    assert d.status()["known"] == 1
+    assert d.homeless() == []
+    assert len(d.tick(15 * DAY)) == 1
+
+
+def test_one_host_has_a_bounded_number_of_requests_under_way(desk: Make) -> None:
+    """D6."""
+    d = desk(host_window=3)
+    assert len(d.admit(*pages(10))) == 3
+    assert len(d.report(d.under_way[0])) == 1
+
+
+def test_hosts_take_turns(desk: Make) -> None:
+    d = desk(partition_window=4, host_window=4)
+    d.admit(*pages(10, "a.test"), host="a.test")
+    d.admit(*pages(10, "b.test"), host="b.test")
+    for _ in range(8):
+        d.report(d.under_way[0])
+    hosts = [r.host for r in d.under_way]
+    assert sorted(hosts) == ["a.test", "a.test", "b.test", "b.test"]
+
+
+def test_due_and_new_share_the_budget_sixty_to_forty(desk: Make) -> None:
+    """A4."""
+    d = desk(partition_window=1, host_window=1, first_interval=DAY)
+    d.admit(*pages(100))
+    while d.under_way:
+        d.report(d.under_way[0])
+    d.tick(2 * DAY)
+    d.admit(*[f"http://new.test/{i}" for i in range(100)], host="new.test")
+    d.report(d.under_way[0])
+    seen = []
+    for _ in range(50):
+        seen.append(d.under_way[0].reason)
+        d.report(d.under_way[0])
+    assert seen.count("due") == 30
+    assert seen.count("new") == 20
+
+
+def test_what_one_side_cannot_use_the_other_gets(desk: Make) -> None:
+    """A4."""
+    d = desk(partition_window=5, host_window=5)
+    assert len(d.admit(*pages(5))) == 5
+
+
+def test_a_job_takes_no_more_pages_than_it_may(desk: Make) -> None:
+    d = desk(host_window=4)
+    rules = Rules(job="small", max_pages=5)
+    d.admit(*pages(20), rules=rules)
+    fetched = 0
+    while d.under_way:
+        d.report(d.under_way[0])
+        d.tick(1)
+        fetched += 1
+    assert fetched == 5
+    assert d.status()["held"] == 15
+    assert d.status()["ok"] == 5
+
+
+def test_failed_pages_do_not_use_up_a_jobs_limit(desk: Make) -> None:
+    d = desk(host_window=1)
+    d.admit(*pages(4), rules=Rules(job="small", max_pages=2))
+    outcomes = iter([Outcome.GONE, Outcome.OK, Outcome.GONE, Outcome.OK])
+    while d.under_way:
+        d.report(d.under_way[0], next(outcomes))
+    assert (d.status()["ok"], d.status()["gone"]) == (2, 2)
+
+
+def test_a_page_limit_survives_a_restart(desk: Make) -> None:
+    d = desk(host_window=2)
+    d.admit(*pages(10), rules=Rules(job="small", max_pages=3))
+    d.report(d.under_way[0])
+    d.restart()
+    while d.under_way:
+        d.report(d.under_way[0])
+        d.tick(1)
+    assert d.status()["ok"] == 3
+
+
+def test_a_later_job_crawls_known_urls_anew(desk: Make) -> None:
+    d = desk()
+    rules = Rules(job="first")
+    d.report(d.admit("http://h.test/a", rules=rules)[0], etag='"1"')
+    d.now += 10
+    anew = Rules(job="second", fresh_after=d.now)
+    d.now += 1
+    [request] = d.admit("http://h.test/a", rules=anew)
+    assert (request.reason, request.follow, request.rules.job) == ("asked", True, "second")
+    assert request.etag == '"1"'
+    d.report(request)
+    assert d.admit("http://h.test/a", rules=anew) == []
+
+
+def test_a_url_under_way_for_one_job_is_fetched_again_for_another(desk: Make) -> None:
+    d = desk()
+    [first] = d.admit("http://h.test/a", rules=Rules(job="first"))
+    d.now += 1
+    assert d.admit("http://h.test/a", rules=Rules(job="second", fresh_after=d.now)) == []
+    [second] = d.report(first)
+    assert (second.rules.job, second.follow) == ("second", True)
+
+
+def test_a_page_found_nearer_to_a_seed_is_followed_again_under_a_depth_limit(desk: Make) -> None:
+    d = desk()
+    rules = Rules(max_depth=3)
+    d.report(d.admit("http://h.test/a", rules=rules, depth=3)[0])
+    [again] = d.admit("http://h.test/a", rules=rules, depth=1)
+    assert (again.depth, again.follow) == (1, True)
+
+
+def test_too_many_requests_hold_the_whole_host_back(desk: Make) -> None:
+    """D6: Retry-After is the host's, not the URL's."""
+    d = desk(host_window=1, bucket_width=1)
+    d.admit(*pages(5))
+    assert d.report(d.under_way[0], Outcome.BLOCKED, status=429, retry_after=120.0) == []
+    assert d.tick(119) == []
+    assert len(d.tick(2)) == 1
+    assert d.under_way[0].gap >= 2.0
+
+
+def test_a_slow_host_does_not_hold_up_another(desk: Make) -> None:
+    d = desk(host_window=2)
+    d.admit(*pages(5, "slow.test"), host="slow.test")
+    assert len(d.admit(*pages(2, "fast.test"), host="fast.test")) == 2
+
+
+def test_nothing_is_lost_when_the_process_restarts(desk: Make) -> None:
+    """F2."""
+    d = desk(host_window=3)
+    d.admit(*pages(50))
+    d.report(d.under_way[0])
+    before = d.status()
+    d.restart()
+    assert d.status() == before
+    while d.under_way:
+        d.report(d.under_way[0])
+    assert d.status()["ok"] == 50
+
+
+def test_idle_recrawl_takes_what_is_due_next_but_not_too_soon(desk: Make) -> None:
+    """A15."""
+    d = desk(recrawl_when_idle=True, min_interval=HOUR)
+    d.report(d.admit("http://h.test/a")[0])
+    assert d.tick(HOUR - 1) == []
+    [request] = d.tick(2)
+    assert request.reason == "idle"
+
+
+def test_the_clock_going_back_does_not_repeat_an_identity(desk: Make) -> None:
+    d = desk(first_interval=HOUR, min_interval=1)
+    [first] = d.admit("http://h.test/a")
+    d.report(first)
+    row = d.row("http://h.test/a")
+    d.now = row.due + HOUR
+    [second] = d.tick()
+    d.report(second)
+    d.now -= 20 * DAY
+    anew = Rules(job="again", fresh_after=d.now + 40 * DAY)
+    [third] = d.admit("http://h.test/a", rules=anew)
+    assert third.scheduled_at > second.scheduled_at
