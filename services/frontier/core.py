@@ -2,12 +2,14 @@
 
 Decides by the URL itself, the job's scope and its depth limit. Never decides when a URL is
 crawled, whether it is known (the scheduler's table says so) or what robots.txt allows (the
-fetcher asks). Links carry the rules of their seed on, unchanged.
+fetcher asks). Links carry the rules of their seed on, unchanged but for a seed that moved.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from services.common import urls
 from services.common.errors import DeadLetter
@@ -80,9 +82,10 @@ def admit_links(discovered: UrlDiscovered, cache: Passed, limits: Limits) -> Adm
     Raises:
         DeadLetter: `schema` for a negative depth.
     """
-    rules, depth = discovered.rules, discovered.depth
+    depth = discovered.depth
     if depth < 0:
         raise DeadLetter("schema", "`depth` must not be negative")
+    rules = _rules(discovered)
     result = Admission()
     if rules.max_depth is not None and depth > rules.max_depth:
         if discovered.links:
@@ -118,6 +121,24 @@ def admit_links(discovered: UrlDiscovered, cache: Passed, limits: Limits) -> Adm
         for part in _parts(admitted_urls, limits.max_record)
     ]
     return result
+
+
+def _rules(discovered: UrlDiscovered) -> Rules:
+    """The rules that the links are judged by: their seed's.
+
+    A seed that moved takes its scope along: who seeds `example.org` and is sent on to
+    `www.example.org` means the site that is there. Only a redirect is found at a seed's depth.
+    """
+    rules = discovered.rules
+    if discovered.depth > 0 or rules.scope == "any" or not discovered.links:
+        return rules
+    target = discovered.links[0]
+    if "redirect" not in target.rel:
+        return rules
+    try:
+        return replace(rules, root=root_of(parse(target.url), rules.scope))
+    except BadUrl:
+        return rules
 
 
 def _refusal(url: Url, rules: Rules, scoped: dict[str, bool], limits: Limits) -> str | None:

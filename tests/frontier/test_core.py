@@ -242,3 +242,25 @@ def test_every_reason_is_documented() -> None:
 
 def rows(text: str) -> list[str]:
     return [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
+
+
+def moved(target: str, depth: int) -> Admission:
+    record = UrlDiscovered(
+        host=parse(target).host,
+        source="http://h.test/",
+        rules=Rules(job="j", scope="host", root="h.test"),
+        depth=depth,
+        links=[Link(url=target, rel="redirect")],
+        found_at=0.0,
+    )
+    return admit_links(record, Passed(10), LIMITS)
+
+
+def test_a_seed_that_moved_takes_its_scope_along() -> None:
+    """Who seeds `h.test` and is sent on to `www.h.test` means the site that is there."""
+    [admitted] = moved("http://www.h.test/", depth=0).admitted
+    assert (admitted.host, admitted.rules.root) == ("www.h.test", "www.h.test")
+
+
+def test_a_page_that_moved_does_not() -> None:
+    assert moved("http://other.test/", depth=1).refused == {"scope": 1}
