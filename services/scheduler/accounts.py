@@ -1,10 +1,16 @@
-"""Every known URL is in exactly one state; the counts are kept as things happen (G2, G4)."""
+"""Every known URL is in exactly one state; the counts are kept as things happen (G2, G4).
+
+Pending URLs are counted where they wait (`Ready.pending`), from the host's row alone, so that
+no crash can make the two disagree. The others are counted here, as they go from state to state.
+"""
 
 from collections import Counter
 
 from services.common.records import Rules
 from services.scheduler.jobs import JobLedger
 from services.scheduler.rows import NEW, NOWHERE, Flight, HostRow, UrlRow
+
+PENDING = ("waiting", "in_flight", "retrying")
 
 
 class Accounts:
@@ -56,7 +62,7 @@ class Accounts:
         if before == after:
             return
         for state, change in ((before, -1), (after, 1)):
-            if state is not None:
+            if state is not None and state not in PENDING:
                 self.totals[state] += change
                 host.counts[state] = host.counts.get(state, 0) + change
                 if not host.counts[state]:

@@ -17,7 +17,7 @@ from services.common.records import (
 )
 from services.common.settings import Scheduler
 from services.scheduler import outcomes, pace, timeline
-from services.scheduler.accounts import Accounts
+from services.scheduler.accounts import PENDING, Accounts
 from services.scheduler.dispatch import Dispatcher
 from services.scheduler.jobs import JobLedger
 from services.scheduler.policies import Policy
@@ -51,8 +51,14 @@ class Partition:
         """The partition moves to another worker."""
         self._accounts.unload()
 
-    def admit(self, event: UrlAdmitted, rows: Rows, now: float) -> list[FetchRequested]:
-        """URLs that passed the frontier: new ones wait for their turn, known ones mostly not."""
+    def admit(
+        self, event: UrlAdmitted, rows: Rows, now: float, *, replay: bool = False
+    ) -> list[FetchRequested]:
+        """URLs that passed the frontier: new ones wait for their turn, known ones mostly not.
+
+        `replay`: the event may have been handled before by a process that was killed, here
+        but not in the changelog; so what it wrote is written again.
+        """
         host = self._host(rows, event.host)
         host.rules[event.rules.job] = event.rules
         for admitted in event.urls:
@@ -62,6 +68,8 @@ class Partition:
                 row = UrlRow(url=admitted.url, job=event.rules.job, depth=admitted.depth)
             elif not self._wants_again(rows, event, host, admitted):
                 self.happened["known"] += 1
+                if replay:
+                    _write_again(rows, host, admitted.fingerprint, row)
                 continue
             timeline.file_now(rows, host, admitted.fingerprint, row)
             rows.save_url(admitted.fingerprint, row)
@@ -71,13 +79,20 @@ class Partition:
         self._ready.place(host, now)
         return self._dispatcher.dispatch(rows, now)
 
-    def report(self, event: CrawlReported, rows: Rows, now: float) -> list[FetchRequested]:
-        """A fetch came back: learn from it, and let the URL wait for its next time."""
+    def report(
+        self, event: CrawlReported, rows: Rows, now: float, *, replay: bool = False
+    ) -> list[FetchRequested]:
+        """A fetch came back: learn from it, and let the URL wait for its next time.
+
+        `replay`: as for `admit`.
+        """
         host = self._host(rows, event.host)
         row = rows.url(event.fingerprint)
         if row is not None and event.scheduled_at <= row.scheduled:
             self.happened["duplicate"] += 1
             self._heal(rows, host, event.fingerprint, row, now)
+            if replay:
+                _write_again(rows, host, event.fingerprint, row)
         else:
             self._learn(event, rows, host, row, now)
         self._ready.place(host, now)
@@ -105,9 +120,10 @@ class Partition:
 
     def status(self) -> dict[str, int]:
         """Counters, kept as things happen; never a scan (G4)."""
-        states = {state: count for state, count in self._accounts.totals.items() if count}
-        known = sum(states.values())
-        return {**states, "known": known, "hosts": self._accounts.hosts, "due": self._ready.due}
+        settled = {state: count for state, count in self._accounts.totals.items() if count}
+        pending = self._ready.pending
+        known = sum(settled.values()) + sum(pending[state] for state in PENDING)
+        return {**settled, **pending, "known": known, "hosts": self._accounts.hosts}
 
     def _idle(self) -> bool:
         return self._settings.recrawl_when_idle and self._accounts.in_flight == 0
@@ -202,4 +218,12 @@ class Partition:
 
     def _file(self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float) -> None:
         due = timeline.slot(row.due, now, self._settings.bucket_width)
-        timeline.file_at(rows, host, fingerprint, row, due=due)
+        retry = 0 < row.attempt < self._settings.max_attempts
+        timeline.file_at(rows, host, fingerprint, row, due=due, retry=retry)
+
+
+def _write_again(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow) -> None:
+    rows.save_url(fingerprint, row)
+    rows.save_host(host)
+    if timeline.is_filed(rows, host, fingerprint, row):
+        timeline.write_again(rows, host, row)

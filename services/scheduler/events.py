@@ -38,9 +38,11 @@ class Events:
         self._clock = clock
 
     def handle(
-        self, topic: Topic, value: bytes | None, number: int, partition: Partition
+        self, topic: Topic, value: bytes | None, number: int, partition: Partition, *, replay: bool
     ) -> list[Output]:
         """Decide on one record and write the rows it changes.
+
+        `replay`: it may have been handled before, by a process that was killed.
 
         Raises:
             DeadLetter: the record cannot be used; no row was changed.
@@ -52,7 +54,7 @@ class Events:
         if topic is topics.COMMANDS:
             return [self._answer(record, number, partition)]
         rows = Rows(self._tables)
-        requests = _decide(record, partition, rows, self._clock())
+        requests = _decide(record, partition, rows, self._clock(), replay=replay)
         rows.flush()
         return [
             Output(topics.FETCH_REQUESTED, request, request.host.encode(), number)
@@ -70,11 +72,13 @@ class Events:
         return Output(topics.COMMAND_RESULTS, result, command.id.encode(), None)
 
 
-def _decide(record: Record, partition: Partition, rows: Rows, now: float) -> list[FetchRequested]:
+def _decide(
+    record: Record, partition: Partition, rows: Rows, now: float, *, replay: bool
+) -> list[FetchRequested]:
     match record:
         case UrlAdmitted():
-            return partition.admit(record, rows, now)
+            return partition.admit(record, rows, now, replay=replay)
         case CrawlReported():
-            return partition.report(record, rows, now)
+            return partition.report(record, rows, now, replay=replay)
         case _:
             return partition.tick(rows, now)

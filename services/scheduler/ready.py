@@ -6,6 +6,7 @@ more to give, goes to the back.
 
 import heapq
 import math
+from collections import Counter
 
 from services.common.settings import Scheduler
 from services.scheduler import pace, timeline
@@ -19,22 +20,29 @@ class Ready:
     def __init__(self, settings: Scheduler) -> None:
         self._settings = settings
         self._sides: dict[Side, dict[str, None]] = {"due": {}, "new": {}}
-        self._due: dict[str, int] = {}
+        self._pending: dict[str, dict[str, int]] = {}
         self._wake: dict[str, float] = {}
         self._clock: list[tuple[float, str]] = []
-        self.due = 0
-        """Entries that are due, over all hosts that can be asked."""
+        self.pending: Counter[str] = Counter()
+        """What is to be done soon, over all hosts: waiting, in_flight, retrying, due."""
 
     def place(self, host: HostRow, now: float) -> None:
         """Sort the host in again after its row changed."""
         name = host.name
         can_ask = len(host.flights) < pace.window(host, self._settings) and host.not_before <= now
-        due = timeline.due_count(host, now) if can_ask else 0
-        self._set("due", name, wanted=due > 0)
+        pending = {
+            "waiting": timeline.new_count(host),
+            "in_flight": len(host.flights),
+            "retrying": timeline.retry_count(host),
+            "due": timeline.due_count(host, now),
+        }
+        due = timeline.first_due(host, now) is not None
+        self._set("due", name, wanted=can_ask and due)
         self._set("new", name, wanted=can_ask and timeline.has_new(host))
-        self.due += due - self._due.pop(name, 0)
-        if due:
-            self._due[name] = due
+        self.pending.update(pending)
+        self.pending.subtract(self._pending.pop(name, {}))
+        if any(pending.values()):
+            self._pending[name] = pending
         self._wake_at(name, self._next_wake(host, now))
 
     def rest(self, name: str, until: float) -> None:

@@ -49,11 +49,20 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
 
 
 class Bucket(msgspec.Struct, array_like=True):
-    """A queue of fingerprints on disk; entries `read` to `write` are waiting."""
+    """A queue of fingerprints on disk; entries `read` to `write` are waiting or stale."""
 
     due: float
     read: int = 0
     write: int = 0
+    stale: int = 0
+    """Entries whose URL has moved elsewhere since."""
+    retry: bool = False
+    """Its URLs failed and are tried again soon: they count as pending."""
+
+    @property
+    def count(self) -> int:
+        """URLs that wait in it."""
+        return max(self.write - self.read - self.stale, 0)
 
 
 class Flight(msgspec.Struct, array_like=True):
@@ -76,7 +85,7 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     next_bucket: int = NEW + 1
     flights: dict[bytes, Flight] = {}
     counts: dict[str, int] = {}
-    """URLs by state; the sum is all known URLs of the host."""
+    """URLs that are not pending, by state."""
     pages: dict[str, int] = {}
     """Stored pages of jobs that have a `max_pages`."""
     crawl_delay: float = 0.0

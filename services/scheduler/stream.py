@@ -26,6 +26,9 @@ from services.scheduler.events import INPUTS, Events, Output
 from services.scheduler.jobs import JobLedger
 
 _NEVER = 1 << 62
+_SKEW = 60.0
+"""Seconds by which clocks may differ. Records older than our taking over a partition, by this
+clock, may have been handled already."""
 _OCTETS: Mapping[str, Any] = {"key_type": bytes, "value_type": bytes}
 _RAW: Mapping[str, Any] = {**_OCTETS, "key_serializer": "raw", "value_serializer": "raw"}
 
@@ -48,6 +51,9 @@ def application(settings: Settings, partitions: int) -> faust.App:
         # Faust stands still for 20 s whenever this many messages were acknowledged.
         broker_commit_every=_NEVER,
         broker_commit_interval=1.0,
+        # How long the partitions of a killed worker stay unserved.
+        broker_session_timeout=10.0,
+        broker_heartbeat_interval=2.0,
         consumer_auto_offset_reset="earliest",
         stream_wait_empty=False,
     )
@@ -66,6 +72,7 @@ class Stream:
         self._jobs = JobLedger()
         self._events = Events(self, worker)
         self._partitions: dict[int, Partition] = {}
+        self._loaded: dict[int, float] = {}
         self._owned: frozenset[int] = frozenset()
         self._counted = Counted()
         self._inputs = {options.physical(settings.kafka, topic): topic for topic in INPUTS}
@@ -94,7 +101,8 @@ class Stream:
         topic, number = self._inputs[message.topic], message.partition
         partition = self._partition(number)
         try:
-            outputs = self._events.handle(topic, event.value, number, partition)
+            replay = message.timestamp < self._loaded[number] + _SKEW
+            outputs = self._events.handle(topic, event.value, number, partition, replay=replay)
         except DeadLetter as error:
             outputs = [self._letter(topic, event, error)]
         for output in outputs:
@@ -124,7 +132,8 @@ class Stream:
             if host.partition in found:
                 found[host.partition].append(host)
         for number, hosts in found.items():
-            self._partitions[number].load(hosts, time.time())
+            self._loaded[number] = time.time()
+            self._partitions[number].load(hosts, self._loaded[number])
 
     def _assigned(self) -> frozenset[int]:
         """Partitions of our input topics that this worker owns now."""

@@ -36,15 +36,17 @@ def file_now(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow) -> None
     _append(rows, host, NEW, fingerprint, row)
 
 
-def file_at(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, *, due: float) -> None:
+def file_at(
+    rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, *, due: float, retry: bool
+) -> None:
     """Let the URL wait in the bucket that comes due at `due`, a `slot`."""
     for number, bucket in host.buckets.items():
-        if number != NEW and bucket.due == due:
+        if number != NEW and bucket.due == due and bucket.retry == retry:
             break
     else:
         number = host.next_bucket
         host.next_bucket += 1
-        host.buckets[number] = Bucket(due=due)
+        host.buckets[number] = Bucket(due=due, retry=retry)
     _append(rows, host, number, fingerprint, row)
 
 
@@ -58,6 +60,12 @@ def is_filed(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow) -> bool
     )
 
 
+def write_again(rows: Rows, host: HostRow, row: UrlRow) -> None:
+    """Write the entry of a filed URL once more, though it has not changed."""
+    key = _key(host, row.bucket, row.position)
+    rows.save_chunk(key, rows.chunk(key))
+
+
 def peek(rows: Rows, host: HostRow, number: int) -> tuple[bytes, UrlRow] | None:
     """The first URL that really waits in the bucket, left there.
 
@@ -68,6 +76,7 @@ def peek(rows: Rows, host: HostRow, number: int) -> tuple[bytes, UrlRow] | None:
         row = rows.url(fingerprint) if fingerprint else None
         if row is not None and (row.bucket, row.position) == (number, bucket.read):
             return fingerprint, row
+        bucket.stale = max(bucket.stale - 1, 0)
         advance(rows, host, number)
     return None
 
@@ -102,18 +111,29 @@ def next_due_after(host: HostRow, now: float) -> float:
 
 
 def due_count(host: HostRow, now: float) -> int:
-    """Entries in buckets that are due."""
+    """URLs in buckets that are due."""
     return sum(
-        bucket.write - bucket.read
+        bucket.count
         for number, bucket in host.buckets.items()
         if number != NEW and bucket.due <= now
     )
 
 
 def has_new(host: HostRow) -> bool:
-    """Whether something waits in the bucket of new URLs."""
+    """Whether there is anything to look at in the bucket of new URLs."""
     bucket = host.buckets.get(NEW)
     return bucket is not None and bucket.read < bucket.write
+
+
+def new_count(host: HostRow) -> int:
+    """URLs that wait for their turn now."""
+    bucket = host.buckets.get(NEW)
+    return 0 if bucket is None else bucket.count
+
+
+def retry_count(host: HostRow) -> int:
+    """URLs that wait to be tried again after a failure."""
+    return sum(bucket.count for bucket in host.buckets.values() if bucket.retry)
 
 
 def _append(rows: Rows, host: HostRow, number: int, fingerprint: bytes, row: UrlRow) -> None:
@@ -122,6 +142,9 @@ def _append(rows: Rows, host: HostRow, number: int, fingerprint: bytes, row: Url
     # What lies past `write` is left from a crash; it is written over.
     chunk = rows.chunk(key)[: bucket.write % CHUNK * _ID].ljust(bucket.write % CHUNK * _ID, b"\0")
     rows.save_chunk(key, chunk + fingerprint)
+    left = host.buckets.get(row.bucket)
+    if left is not None and left.read <= row.position < left.write:
+        left.stale += 1
     row.bucket, row.position = number, bucket.write
     bucket.write += 1
 

@@ -25,11 +25,34 @@ HOUR = 3600.0
 START = 1_700_000_000.0
 
 
+class Table(dict[bytes, bytes]):
+    """A table with a changelog, which a killed process may not have written to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.changelog: dict[bytes, bytes] = {}
+        self.connected = True
+
+    def __setitem__(self, key: bytes, value: bytes) -> None:
+        super().__setitem__(key, value)
+        if self.connected:
+            self.changelog[key] = value
+
+    def recover(self) -> None:
+        """The local store is gone; the changelog makes it anew."""
+        self.clear()
+        self.update(self.changelog)
+
+
 @dataclass
 class DictTables:
-    urls: dict[bytes, bytes] = field(default_factory=dict)
-    hosts: dict[bytes, bytes] = field(default_factory=dict)
-    timeline: dict[bytes, bytes] = field(default_factory=dict)
+    urls: Table = field(default_factory=Table)
+    hosts: Table = field(default_factory=Table)
+    timeline: Table = field(default_factory=Table)
+
+    @property
+    def all(self) -> tuple[Table, Table, Table]:
+        return self.urls, self.hosts, self.timeline
 
 
 class Desk:
@@ -44,7 +67,12 @@ class Desk:
         self.partition = self._new_partition()
 
     def admit(
-        self, *urls: str, rules: Rules | None = None, depth: int = 0, host: str = "h.test"
+        self,
+        *urls: str,
+        rules: Rules | None = None,
+        depth: int = 0,
+        host: str = "h.test",
+        replay: bool = False,
     ) -> list[FetchRequested]:
         event = UrlAdmitted(
             host=host,
@@ -52,7 +80,7 @@ class Desk:
             urls=[AdmittedUrl(url=u, fingerprint=fingerprint(u), depth=depth) for u in urls],
         )
         rows = Rows(self.tables)
-        return self._done(rows, self.partition.admit(event, rows, self.now))
+        return self._done(rows, self.partition.admit(event, rows, self.now, replay=replay))
 
     def report(
         self, request: FetchRequested, outcome: Outcome = Outcome.OK, **fields: object
@@ -75,14 +103,14 @@ class Desk:
         )
         return msgspec.structs.replace(made, **fields)
 
-    def deliver(self, event: CrawlReported) -> list[FetchRequested]:
+    def deliver(self, event: CrawlReported, *, replay: bool = False) -> list[FetchRequested]:
         self.under_way = [
             r
             for r in self.under_way
             if r.scheduled_at != event.scheduled_at or r.fingerprint != event.fingerprint
         ]
         rows = Rows(self.tables)
-        return self._done(rows, self.partition.report(event, rows, self.now))
+        return self._done(rows, self.partition.report(event, rows, self.now, replay=replay))
 
     def tick(self, seconds: float = 0.0) -> list[FetchRequested]:
         self.now += seconds

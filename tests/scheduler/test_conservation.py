@@ -112,3 +112,34 @@ def test_a_crash_between_two_table_writes_loses_no_url(
             fetched.add(d.under_way[0].url)
             d.report(d.under_way[0])
     assert fetched == set(urls)
+
+
+def test_writes_lost_on_the_way_to_the_changelog_are_made_good_by_the_replay(
+    desk: Callable[..., Any],
+) -> None:
+    """A9: killed before the changelog had it, delivered again, and then the disk is lost."""
+    d = desk(host_window=2)
+    urls = [f"http://a.test/{n}" for n in range(10)]
+    for table in d.tables.all:
+        table.connected = False
+    d.admit(*urls, host="a.test")
+    report = d.reported(d.under_way[0])
+    d.deliver(report)
+    for table in d.tables.all:
+        table.connected = True
+    d.restart()
+    d.admit(*urls, host="a.test", replay=True)
+    d.deliver(report, replay=True)
+    for table in d.tables.all:
+        table.recover()
+    d.restart()
+    d.tick(1000)
+    assert d.homeless() == []
+    fetched = {report.url}
+    for _ in range(30):
+        d.tick(100)
+        for request in list(d.under_way):
+            fetched.add(request.url)
+            d.report(request)
+    assert fetched == set(urls)
+    assert d.status()["ok"] == 10

@@ -55,7 +55,7 @@ def test_adding_and_taking_write_a_bounded_amount_whatever_waits_already() -> No
     for n in range(1000):
         rows = Rows(tables)
         row = UrlRow(url="http://h/", job="j", depth=0)
-        timeline.file_at(rows, host, n.to_bytes(16, "big"), row, due=5.0)
+        timeline.file_at(rows, host, n.to_bytes(16, "big"), row, due=5.0, retry=False)
         before = dict(tables.timeline)
         rows.flush()
         sizes.append(sum(len(v) for k, v in tables.timeline.items() if before.get(k) != v))
@@ -67,11 +67,11 @@ def test_an_entry_that_its_row_no_longer_points_at_is_passed_over() -> None:
     first, second = b"1" * 16, b"2" * 16
     for fingerprint in (first, second):
         row = UrlRow(url="http://h/", job="j", depth=0)
-        timeline.file_at(rows, host, fingerprint, row, due=5.0)
+        timeline.file_at(rows, host, fingerprint, row, due=5.0, retry=False)
         rows.save_url(fingerprint, row)
     moved = rows.url(first)
     assert moved is not None
-    timeline.file_at(rows, host, first, moved, due=9.0)
+    timeline.file_at(rows, host, first, moved, due=9.0, retry=False)
     found = timeline.peek(rows, host, moved.bucket - 1)
     assert found is not None
     assert found[0] == second
