@@ -1,0 +1,168 @@
+"""An httpx transport with one httpcore connection per origin and no pool.
+
+A connection is taken out while its response is being read, and kept open for a while after, in
+case the host has more work. Decides nothing about requests.
+"""
+
+import asyncio
+import ssl
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import httpcore
+import httpx
+
+from services.fetcher.network import Network
+from services.fetcher.stream import Stream
+
+KEEP = 15.0
+"""Seconds that an unused connection stays open."""
+
+_Origin = tuple[bytes, bytes, int]
+_DEFAULT_PORTS = {b"http": 80, b"https": 443}
+_GONE = (
+    httpcore.ReadError,
+    httpcore.WriteError,
+    httpcore.RemoteProtocolError,
+    httpcore.ConnectionNotAvailable,
+)
+
+
+class Connections(httpx.AsyncBaseTransport):
+    """Sends requests to any number of hosts over kept connections, HTTP/2 where offered."""
+
+    def __init__(self, network: Network, tls: ssl.SSLContext, keep: int) -> None:
+        """Keep at most `keep` unused connections open."""
+        tls.set_alpn_protocols(["h2", "http/1.1"])
+        self._network = network
+        self._tls = tls
+        self._keep = keep
+        self._idle: OrderedDict[_Origin, _Open] = OrderedDict()
+        self._sweeper: asyncio.TimerHandle | None = None
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send `request` without following anything; its extensions must hold all timeouts.
+
+        A kept connection that the server has closed in the meantime costs one more try on a
+        fresh one. Raises FetchFailed while connecting, httpcore's errors after that.
+        """
+        url = request.url
+        origin = (url.raw_scheme, url.raw_host, url.port or _DEFAULT_PORTS[url.raw_scheme])
+        outgoing = _outgoing(request, origin)
+        kept = self._idle.pop(origin, None)
+        if kept is not None and kept.connection.has_expired():
+            kept.stream.abort()
+        elif kept is not None:
+            try:
+                return await self._exchange(kept, outgoing)
+            except _GONE:
+                pass
+        fresh = await self._open(origin, request.extensions["timeout"]["connect"])
+        return await self._exchange(fresh, outgoing)
+
+    async def aclose(self) -> None:
+        """Close all that is open and unused."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        while self._idle:
+            self._idle.popitem()[1].stream.abort()
+
+    def release(self, used: "_Open") -> None:
+        """Take a connection back after its response."""
+        if (
+            used.connection.has_expired()
+            or not used.connection.is_idle()
+            or used.origin in self._idle
+        ):
+            used.stream.abort()
+            return
+        self._idle[used.origin] = used
+        if len(self._idle) > self._keep:
+            self._idle.popitem(last=False)[1].stream.abort()
+        if self._sweeper is None:
+            self._sweeper = asyncio.get_running_loop().call_later(KEEP, self._sweep)
+
+    async def _open(self, origin: _Origin, seconds: float) -> "_Open":
+        scheme, host, port = origin
+        tls = self._tls if scheme == b"https" else None
+        stream = await self._network.connect(host.decode("ascii"), port, tls, seconds)
+        ssl_object = stream.get_extra_info("ssl_object")
+        kind = (
+            httpcore.AsyncHTTP2Connection
+            if ssl_object is not None and ssl_object.selected_alpn_protocol() == "h2"
+            else httpcore.AsyncHTTP11Connection
+        )
+        connection = kind(httpcore.Origin(*origin), stream, keepalive_expiry=KEEP)
+        return _Open(origin, connection, stream)
+
+    async def _exchange(self, used: "_Open", request: httpcore.Request) -> httpx.Response:
+        try:
+            response = await used.connection.handle_async_request(request)
+        except BaseException:
+            used.stream.abort()
+            raise
+        body = _Body(self, used, cast("_ClosingStream", response.stream))
+        extensions = {"address": used.stream.address}
+        return httpx.Response(
+            response.status, headers=response.headers, stream=body, extensions=extensions
+        )
+
+    def _sweep(self) -> None:
+        self._sweeper = None
+        for used in [used for used in self._idle.values() if used.connection.has_expired()]:
+            del self._idle[used.origin]
+            used.stream.abort()
+        if self._idle:
+            self._sweeper = asyncio.get_running_loop().call_later(KEEP, self._sweep)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A connection with the stream under it."""
+
+    origin: _Origin
+    connection: httpcore.AsyncHTTP11Connection | httpcore.AsyncHTTP2Connection
+    stream: Stream
+
+
+class _ClosingStream(Protocol):
+    """What httpcore's connections give as a response's stream."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]: ...
+    async def aclose(self) -> None: ...
+
+
+class _Body(httpx.AsyncByteStream):
+    """A response's octets as they come; gives the connection back when closed."""
+
+    def __init__(self, owner: Connections, used: _Open, stream: _ClosingStream) -> None:
+        self._owner = owner
+        self._used = used
+        self._stream = stream
+        self._read = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for part in self._stream:
+            yield part
+        self._read = True
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+        if self._read:
+            self._owner.release(self._used)
+        else:  # over HTTP/2 the rest would still come
+            self._used.stream.abort()
+
+
+def _outgoing(request: httpx.Request, origin: _Origin) -> httpcore.Request:
+    """The request in httpcore's words; `target` in the extensions goes out as it is."""
+    target = request.extensions.get("target") or request.url.raw_path
+    url = httpcore.URL(scheme=origin[0], host=origin[1], port=origin[2], target=target)
+    return httpcore.Request(
+        request.method,
+        url,
+        headers=request.headers.raw,
+        extensions={"timeout": request.extensions["timeout"]},
+    )

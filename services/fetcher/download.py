@@ -1,0 +1,144 @@
+"""Carries out one `FetchRequested`: robots, pace, slot, protocol, report. Needs no Kafka.
+
+What each step means is decided in core.py and the modules it uses.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import msgspec
+import zstandard
+
+from services.common import metrics, urls
+from services.common.records import FetchCompleted, FetchRequested
+from services.common.settings import Settings
+from services.fetcher import core, robots_facts
+from services.fetcher.classify import FAILURES
+from services.fetcher.protocols.port import FetchFailed, Protocol, WireRequest, WireResponse
+from services.fetcher.robots_cache import RobotsCache
+from services.fetcher.robots_facts import NONE, Facts, Policy
+from services.fetcher.turns import Turns
+
+ZSTD_LEVEL = 3
+THREAD_ABOVE = 512 * 1024
+"""Bodies over this many octets are compressed off the event loop."""
+
+_log = logging.getLogger(__name__)
+
+
+class Download:
+    """Fetches for many hosts at once; made inside the event loop."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        protocols: Mapping[str, Protocol],
+        *,
+        version: str,
+        fetcher: str,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`clock` gives seconds since the epoch, as the scheduler's leases do."""
+        own = settings.fetcher
+        self._settings = own
+        self._max_delay = settings.scheduler.max_crawl_delay
+        self._protocols = protocols
+        self._fetcher = fetcher
+        self._clock = clock
+        self._user_agent = core.identity(own.agent, version, own.contact)
+        self.turns = Turns(own.slots, horizon=2 * self._max_delay)
+        self._robots = RobotsCache(
+            Policy(agent=own.agent, ttl=own.robots_ttl, retry=own.robots_retry),
+            own.robots_cache,
+            self._user_agent,
+            self._send,
+            clock,
+        )
+        self._compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
+
+    async def run(self, request: FetchRequested) -> FetchCompleted | None:
+        """The report on `request`; None if its lease was over before its turn came.
+
+        Whatever the site does becomes a report. Cancelled at any point it leaves nothing behind.
+        """
+        fetch = core.Fetch(request=request, fetcher=self._fetcher, started_at=self._clock())
+        try:
+            url = urls.parse(request.url, schemes=self._protocols)
+        except urls.BadUrl as error:
+            reason = "no-protocol" if error.reason == "scheme" else "bad-url"
+            return _counted(core.refused(fetch, FAILURES[reason]))
+        left = core.lease_left(request, fetch.started_at)
+        if left <= 0:
+            metrics.requests_expired.inc()
+            return None
+        try:
+            async with asyncio.timeout(left):
+                facts = await self._facts(url, request)
+                fetch = replace(fetch, facts=facts, started_at=self._clock())
+                ruling = robots_facts.ruling(facts, url)
+                if ruling is not None:
+                    return _counted(core.refused(fetch, ruling))
+                await self._turns_begin(url, request, facts)
+        except TimeoutError:
+            metrics.requests_expired.inc()
+            return None
+        return _counted(await self._page(fetch, url))
+
+    async def close(self) -> None:
+        """End what runs in the background; the protocols stay open."""
+        await self._robots.close()
+
+    async def _facts(self, url: urls.Url, request: FetchRequested) -> Facts:
+        if url.scheme not in core.ROBOTS_SCHEMES:
+            return NONE
+        return await self._robots.facts(url, request.gap)
+
+    async def _turns_begin(self, url: urls.Url, request: FetchRequested, facts: Facts) -> None:
+        await self.turns.begin(url.host, core.gap(request, facts, self._max_delay))
+
+    async def _page(self, fetch: core.Fetch, url: urls.Url) -> FetchCompleted:
+        """Send the request in the turn that has begun, and end the turn."""
+        wire = core.page_request(fetch.request, url, self._user_agent, self._settings.max_body)
+        started_at, started = self._clock(), time.perf_counter()
+        fetch = replace(fetch, started_at=started_at)
+        failure = ""
+        try:
+            response = await self._protocols[url.scheme].fetch(wire)
+        except FetchFailed as error:
+            _log.debug("fetch failed", extra={"url": url.href, "error": str(error)})
+            failure = error.reason
+        finally:
+            self.turns.end(url.host)
+        fetch = replace(fetch, elapsed=time.perf_counter() - started)
+        if failure:
+            return core.refused(fetch, FAILURES[failure])
+        return await self._packed(core.answered(fetch, url, response))
+
+    async def _packed(self, completed: FetchCompleted) -> FetchCompleted:
+        """The same with its body compressed: here once, for everyone after us."""
+        body = completed.body
+        if not body:
+            return completed
+        metrics.fetched_bytes.inc(completed.size)
+        if len(body) > THREAD_ABOVE:
+            packed = await asyncio.to_thread(zstandard.compress, body, ZSTD_LEVEL)
+        else:
+            packed = self._compressor.compress(body)
+        return msgspec.structs.replace(completed, body=packed)
+
+    async def _send(self, request: WireRequest, gap: float) -> WireResponse:
+        host = request.url.host
+        await self.turns.begin(host, gap)
+        try:
+            return await self._protocols[request.url.scheme].fetch(request)
+        finally:
+            self.turns.end(host)
+
+
+def _counted(completed: FetchCompleted) -> FetchCompleted:
+    metrics.fetches.labels(completed.outcome, completed.reason).inc()
+    metrics.fetch_seconds.labels(completed.outcome).observe(completed.elapsed)
+    return completed

@@ -1,0 +1,64 @@
+"""The port that every protocol implements, and what passes through it."""
+
+import typing
+from dataclasses import dataclass
+
+from services.common.errors import Drop
+from services.common.settings import Fetcher
+from services.common.urls import Url
+
+Headers = list[tuple[str, str]]
+"""Names in lower case, values as Latin-1 (one character is one octet)."""
+
+
+class FetchFailed(Drop):
+    """There is no usable response; `reason` is a key of `classify.FAILURES`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireRequest:
+    """One request: no redirects, no retries by status, no cookies."""
+
+    url: Url
+    headers: tuple[tuple[str, str], ...]
+    limit: int
+    """Octets of body wanted, decoded and on the wire; the rest is left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireResponse:
+    """One final response."""
+
+    status: int
+    headers: Headers
+    body: bytes = b""
+    """Decoded from its content codings; read for 2xx only."""
+    damage: str = ""
+    """"" if the body is whole, else a word of `classify.by_damage`."""
+    first_byte: float | None = None
+    """Seconds from the start of the request to the response's head."""
+    address: str | None = None
+
+    def values(self, name: str) -> list[str]:
+        """The values of header `name` (lower case), in order."""
+        return [value for key, value in self.headers if key == name]
+
+
+class Protocol(typing.Protocol):
+    """A way to fetch URLs of some scheme. One instance serves all requests, many at once."""
+
+    def __init__(self, settings: Fetcher) -> None:
+        """Made inside the event loop. Raises Stop on settings it cannot work with."""
+
+    async def fetch(self, request: WireRequest) -> WireResponse:
+        """Send `request` and read its response within the settings' time and size limits.
+
+        Addresses are held against `services.fetcher.guard` before anything is sent to them.
+
+        Raises:
+            FetchFailed: and nothing else but cancellation.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close what is open."""

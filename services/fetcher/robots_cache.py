@@ -1,0 +1,82 @@
+"""Reads and remembers robots.txt of hosts: one reading at a time per origin, bounded, with age.
+
+What a reading means is decided in robots_facts.py. Rules are kept under the origin that was
+asked, never under the one a redirect led to (RFC 9309, 2.3.1.2).
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+
+from services.common import metrics, urls
+from services.fetcher import core, robots_facts
+from services.fetcher.protocols.port import FetchFailed, WireRequest, WireResponse
+from services.fetcher.robots_facts import Facts, Policy
+
+Send = Callable[[WireRequest, float], Awaitable[WireResponse]]
+"""Sends one request in its host's turn, the given gap after the host's last one."""
+
+
+class RobotsCache:
+    """Facts per origin (scheme and host)."""
+
+    def __init__(
+        self, policy: Policy, size: int, user_agent: str, send: Send, clock: Callable[[], float]
+    ) -> None:
+        self._policy = policy
+        self._size = size
+        self._user_agent = user_agent
+        self._send = send
+        self._clock = clock
+        self._known: OrderedDict[str, Facts] = OrderedDict()
+        self._reading: dict[str, asyncio.Task[Facts]] = {}
+
+    async def facts(self, url: urls.Url, gap: float) -> Facts:
+        """What is known of `url`'s host, read now if nothing fresh is; `gap` paces the reading."""
+        origin = f"{url.scheme}://{url.host}"
+        known = self._known.get(origin)
+        if known is not None and self._clock() < known.until:
+            self._known.move_to_end(origin)
+            return known
+        reading = self._reading.get(origin)
+        if reading is None:
+            reading = asyncio.create_task(self._read(origin, gap))
+            self._reading[origin] = reading
+        # Others wait for the same reading, so one that gives up must not end it.
+        return await asyncio.shield(reading)
+
+    async def close(self) -> None:
+        """End readings under way."""
+        tasks = list(self._reading.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read(self, origin: str, gap: float) -> Facts:
+        try:
+            new = await self._follow(urls.parse(f"{origin}/robots.txt"), gap)
+            facts = robots_facts.merged(new, self._known.get(origin))
+            metrics.robots_fetches.labels(facts.result).inc()
+            self._known[origin] = facts
+            self._known.move_to_end(origin)
+            if len(self._known) > self._size:
+                self._known.popitem(last=False)
+            return facts
+        finally:
+            del self._reading[origin]
+
+    async def _follow(self, url: urls.Url, gap: float) -> Facts:
+        seen: set[str] = set()
+        while len(seen) <= robots_facts.MAX_REDIRECTS and url.href not in seen:
+            try:
+                response = await self._send(core.robots_request(url, self._user_agent), gap)
+            except FetchFailed as failure:
+                return robots_facts.failed(failure.reason, len(seen), self._policy, self._clock())
+            seen.add(url.href)
+            target = core.redirect_target(url, response)
+            if target is None:
+                now = self._clock()
+                wait = core.wait_asked(response, now)
+                return robots_facts.answered(response, wait, self._policy, now)
+            url = urls.parse(target)
+        return robots_facts.lost(self._policy, self._clock())

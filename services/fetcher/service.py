@@ -1,0 +1,70 @@
+"""The fetcher as a service: `fetch-requested` in, `fetch-completed` out."""
+
+import os
+import socket
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, ClassVar
+
+from services.common import codec, metrics
+from services.common.kafka import Incoming, Producer
+from services.common.settings import Settings
+from services.common.topics import FETCH_COMPLETED, FETCH_REQUESTED, Topic
+from services.fetcher.download import Download
+from services.fetcher.protocols.registry import load
+
+if TYPE_CHECKING:
+    from services.common.records import FetchRequested
+    from services.fetcher.protocols.port import Protocol
+
+
+class Fetcher:
+    """See `services.common.runtime.Service`."""
+
+    name: ClassVar[str] = "fetcher"
+    inputs: ClassVar[tuple[Topic, ...]] = (FETCH_REQUESTED,)
+    concurrency = 4000
+    """Far more than slots: most requests only wait for their host's turn."""
+
+    def __init__(self, settings: Settings, producer: Producer) -> None:
+        self._settings = settings
+        self._producer = producer
+        self._protocols: dict[str, Protocol] = {}
+        self._download: Download | None = None
+
+    async def open(self) -> None:
+        """See `Service.open`."""
+        self._protocols = load(self._settings.fetcher)
+        self._download = Download(
+            self._settings,
+            self._protocols,
+            version=_version(),
+            fetcher=f"{socket.gethostname()}-{os.getpid()}",
+        )
+        metrics.fetch_oldest_seconds.set_function(self._download.turns.oldest)
+
+    async def close(self) -> None:
+        """See `Service.close`."""
+        if self._download is not None:
+            await self._download.close()
+        for protocol in set(self._protocols.values()):
+            await protocol.close()
+
+    async def handle(self, message: Incoming) -> None:
+        """See `Service.handle`: a request whose lease is over is dropped, the rest is reported."""
+        assert self._download is not None  # noqa: S101 - the runtime opens before it handles
+        assert message.value is not None  # noqa: S101 - the runtime's promise
+        request: FetchRequested = codec.decode(FETCH_REQUESTED, message.value)
+        completed = await self._download.run(request)
+        if completed is not None:
+            await self._producer.send(FETCH_COMPLETED, completed, key=request.host)
+
+    def problems(self) -> list[str]:
+        """See `Service.problems`."""
+        return [] if self._download is not None else ["not open"]
+
+
+def _version() -> str:
+    try:
+        return version("recrawl")
+    except PackageNotFoundError:
+        return "0"

@@ -1,0 +1,51 @@
+"""The service around a download; its way through Kafka is tested in tests/pipeline."""
+
+import time
+
+import pytest
+
+from services.common import codec
+from services.common.errors import DeadLetter
+from services.common.kafka import Incoming, Producer
+from services.common.records import FetchRequested, Rules
+from services.common.settings import Fetcher as Own
+from services.common.settings import Kafka, Settings
+from services.common.topics import FETCH_REQUESTED
+from services.fetcher.service import Fetcher
+
+
+def message(value: bytes) -> Incoming:
+    return Incoming(
+        topic=FETCH_REQUESTED, partition=0, offset=0, key=None, value=value, timestamp=0
+    )
+
+
+def test_far_more_requests_wait_than_there_are_slots() -> None:
+    """D6: what comes too early waits without blocking others."""
+    assert Fetcher.concurrency > 100 * Own().slots
+
+
+async def test_it_is_ready_only_when_open_and_leaves_what_it_cannot_use() -> None:
+    """A16: what is expired is dropped in silence, what is no request is a dead letter."""
+    async with Producer(Kafka(bootstrap="127.0.0.1:1")) as producer:
+        service = Fetcher(Settings(), producer)
+        assert service.problems() == ["not open"]
+        await service.open()
+        try:
+            assert service.problems() == []
+            late = FetchRequested(
+                url="http://127.0.0.1/",
+                fingerprint=b"\0" * 16,
+                host="127.0.0.1",
+                rules=Rules(),
+                depth=0,
+                reason="new",
+                scheduled_at=0,
+                lease_until=time.time() - 60,
+                gap=0,
+            )
+            await service.handle(message(codec.encode(FETCH_REQUESTED, late)))
+            with pytest.raises(DeadLetter, match="malformed"):
+                await service.handle(message(b"\xff"))
+        finally:
+            await service.close()

@@ -1,0 +1,685 @@
+"""The fetcher against real sockets: one `FetchRequested` in, one `FetchCompleted` out, no Kafka.
+
+The server writes whatever octets a test asks for; names ending in .test lead to it.
+"""
+
+import asyncio
+import gzip
+import ssl
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import h2.config
+import h2.connection
+import h2.events
+import pytest
+import zstandard
+
+from services.common.records import FetchCompleted, FetchRequested, Outcome, Rules
+from services.common.settings import Fetcher, Scheduler, Settings
+from services.fetcher.download import Download
+from services.fetcher.protocols import FetchFailed, WireRequest, WireResponse
+from services.fetcher.protocols.http import Http
+from services.fetcher.resolver import Resolver
+
+LOOPBACK = ["127.0.1.0/24"]
+ADDRESSES = {
+    "a.test": ("127.0.1.1",),
+    "www.a.test": ("127.0.1.2",),
+    "b.test": ("127.0.1.3",),
+    "c.test": ("127.0.1.4",),
+    "two.test": ("127.0.1.9", "127.0.1.1"),
+    "loop.test": ("127.0.0.1",),
+    "mixed.test": ("127.0.1.1", "10.0.0.1"),
+}
+PAGE = b"<title>A page</title>" + b"<p>text</p>" * 500
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def ok(body: bytes = PAGE, *lines: str) -> bytes:
+    head = ["HTTP/1.1 200 OK", f"Content-Length: {len(body)}", *lines]
+    return "\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + body
+
+
+def to(target: str, status: int = 302) -> bytes:
+    return f"HTTP/1.1 {status} X\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n".encode()
+
+
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+
+
+@dataclass
+class Web:
+    """A server on 127.0.1.1 to .4; what it answers, and what it saw."""
+
+    port: int = 0
+    pages: dict[str, bytes | Handler] = field(default_factory=dict)
+    """By path, or by host name and path."""
+    seen: list[tuple[float, str, str]] = field(default_factory=list)
+    """(time, host name, path) of each request."""
+    heads: list[bytes] = field(default_factory=list)
+    connections: int = 0
+    busy: int = 0
+    most_busy: int = 0
+
+    def url(self, path: str, host: str = "a.test") -> str:
+        return f"http://{host}:{self.port}{path}"
+
+    def paths(self, host: str = "a.test") -> list[str]:
+        return [path for _, name, path in self.seen if name == host]
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while await self.answer(reader, writer):
+                pass
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.transport.abort()
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = await reader.readuntil(b"\r\n\r\n")
+        path = head.split(b" ")[1].decode("latin-1")
+        host = head.lower().split(b"\r\nhost: ")[1].split(b"\r\n")[0].decode().split(":")[0]
+        self.heads.append(head)
+        self.seen.append((time.monotonic(), host, path))
+        self.busy += 1
+        self.most_busy = max(self.most_busy, self.busy)
+        page = self.pages.get(host + path, self.pages.get(path, NOT_FOUND))
+        try:
+            if isinstance(page, bytes):
+                writer.write(page)
+                await writer.drain()
+                return b"\r\nConnection: close" not in page
+            await page(reader, writer)
+        finally:
+            self.busy -= 1
+        return False
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[Web]:
+    site = Web()
+    async with AsyncExitStack() as stack:
+        for last in (1, 2, 3, 4):
+            server = await asyncio.start_server(site.serve, f"127.0.1.{last}", site.port)
+            await stack.enter_async_context(server)
+            site.port = server.sockets[0].getsockname()[1]
+        yield site
+
+
+def look_up(name: str) -> tuple[str, ...] | FetchFailed:
+    return ADDRESSES.get(name) or FetchFailed("dns-not-found", name)
+
+
+@asynccontextmanager
+async def fetcher(tls: ssl.SSLContext | None = None, **options: Any) -> AsyncIterator[Download]:  # noqa: ANN401 - any setting
+    """A fetcher with the given settings, short of patience."""
+    known: dict[str, Any] = {
+        "allow_private": LOOPBACK,
+        "connect_timeout": 2,
+        "read_timeout": 2,
+        "total_timeout": 5,
+    }
+    own = Fetcher(**(known | options))
+    http = Http(own, tls, Resolver(look_up))
+    settings = Settings(fetcher=own, scheduler=Scheduler(max_crawl_delay=0.2))
+    download = Download(settings, {"http": http, "https": http}, version="1", fetcher="f")
+    try:
+        yield download
+    finally:
+        await download.close()
+        await http.close()
+        await asyncio.sleep(0)
+
+
+def request(url: str, **fields: Any) -> FetchRequested:  # noqa: ANN401 - any field
+    known: dict[str, Any] = {
+        "url": url,
+        "fingerprint": b"\0" * 16,
+        "host": url.split("/")[2],
+        "rules": Rules(),
+        "depth": 0,
+        "reason": "new",
+        "scheduled_at": time.time(),
+        "lease_until": time.time() + 60,
+        "gap": 0,
+    }
+    return FetchRequested(**(known | fields))
+
+
+async def fetch(url: str, **options: Any) -> FetchCompleted:  # noqa: ANN401 - any setting
+    async with fetcher(**options) as download:
+        completed = await download.run(request(url))
+        assert completed is not None
+        return completed
+
+
+def body(completed: FetchCompleted) -> bytes:
+    return zstandard.decompress(completed.body) if completed.body else b""
+
+
+def came_of(completed: FetchCompleted) -> tuple[str, str]:
+    return completed.outcome.value, completed.reason
+
+
+async def test_a_page_comes_whole_with_its_facts(web: Web) -> None:
+    """C7: compressed once; all that later services need is there."""
+    web.pages["/p"] = ok(PAGE, 'ETag: "x"', "X-Srv: caf\xe9")
+    completed = await fetch(web.url("/p"))
+    assert came_of(completed) == ("ok", "ok")
+    assert (completed.status, completed.size, completed.truncated) == (200, len(PAGE), False)
+    assert body(completed) == PAGE
+    assert completed.headers == [
+        ("content-length", str(len(PAGE))),
+        ("etag", '"x"'),
+        ("x-srv", "caf\xe9"),
+    ]
+    assert (completed.address, completed.fetcher) == ("127.0.1.1", "f")
+    assert completed.first_byte is not None
+    assert 0 <= completed.first_byte <= completed.elapsed
+    assert b"\r\nuser-agent: Recrawl/1 (+https://example.org/recrawl)\r\n" in web.heads[-1]
+
+
+async def test_a_conditional_request_that_holds_is_unchanged(web: Web) -> None:
+    """C10."""
+    web.pages["/p"] = b'HTTP/1.1 304 Not Modified\r\nETag: "x"\r\n\r\n'
+    async with fetcher() as download:
+        completed = await download.run(request(web.url("/p"), etag='"x"', last_modified="then"))
+    assert completed is not None
+    assert came_of(completed) == ("unchanged", "not-modified")
+    assert b'\r\nif-none-match: "x"\r\nif-modified-since: then\r\n' in web.heads[-1]
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        (b"Location: /\xc3\xa9-page", "/%C3%A9-page"),
+        (b"Location: /caf\xe9", "/caf%E9"),
+        (b"X-Srv: caf\xe9\r\nLocation: /\xc3\xa9-page", "/%C3%A9-page"),
+    ],
+)
+async def test_a_redirect_in_raw_octets_is_reported_not_followed(
+    web: Web, head: bytes, expected: str
+) -> None:
+    """HTTP-01."""
+    web.pages["/p"] = b"HTTP/1.1 301 X\r\nContent-Length: 0\r\n" + head + b"\r\n\r\n"
+    completed = await fetch(web.url("/p"))
+    assert came_of(completed) == ("moved", "redirect")
+    assert completed.location == web.url(expected)
+    assert web.paths() == ["/robots.txt", "/p"]
+
+
+@pytest.mark.parametrize(
+    ("wire", "expected"),
+    [
+        (gzip.compress(PAGE), ("ok", "ok", len(PAGE))),
+        (gzip.compress(PAGE) * 2, ("ok", "ok", 2 * len(PAGE))),
+        (gzip.compress(PAGE) + b"<!-- x -->", ("ok", "ok", len(PAGE))),
+        (gzip.compress(PAGE)[:-8], ("ok", "no-trailer", len(PAGE))),
+        (gzip.compress(PAGE)[:60], ("transient", "incomplete", 0)),
+        (gzip.compress(PAGE)[:-8] + b"\0" * 8, ("transient", "corrupt", 0)),
+        (b"", ("ok", "ok", 0)),
+    ],
+)
+async def test_damaged_gzip_is_told_from_whole(
+    web: Web, wire: bytes, expected: tuple[str, str, int]
+) -> None:
+    """HTTP-03."""
+    web.pages["/p"] = ok(wire, "Content-Encoding: x-gzip")
+    completed = await fetch(web.url("/p"))
+    assert (*came_of(completed), completed.size) == expected
+    assert completed.truncated == (completed.reason != "ok")
+
+
+async def test_an_unknown_coding_is_permanent(web: Web) -> None:
+    web.pages["/p"] = ok(b"x", "Content-Encoding: compress")
+    assert came_of(await fetch(web.url("/p"))) == ("permanent", "unsupported-coding")
+
+
+async def test_a_bomb_is_cut_and_its_connection_dropped(web: Web) -> None:
+    """C9."""
+    bomb = gzip.compress(gzip.compress(b"\0" * (64 << 20), 9), 9)
+    web.pages["/p"] = ok(bomb, "Content-Encoding: gzip, gzip")
+    completed = await fetch(web.url("/p"), max_body=100_000)
+    assert (*came_of(completed), completed.size) == ("ok", "size-limit", 100_000)
+    assert completed.truncated
+
+
+async def test_a_body_shorter_than_announced_is_tried_again_then_kept(web: Web) -> None:
+    web.pages["/p"] = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nConnection: close\r\n\r\nhalf"
+    async with fetcher() as download:
+        tries = [await download.run(request(web.url("/p"), attempt=n)) for n in (0, 2)]
+    assert [(came_of(c), c.truncated, body(c)) for c in tries if c] == [
+        (("transient", "incomplete"), True, b""),
+        (("ok", "incomplete"), True, b"half"),
+    ]
+
+
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: "])
+async def test_a_dripping_server_is_left_at_the_total_deadline(web: Web, head: bytes) -> None:
+    """HTTP-05, a tenth of the times: every read is in time, the whole is not."""
+
+    async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(head)
+        while True:
+            writer.write(b"H")
+            await asyncio.sleep(0.03)
+
+    web.pages["/p"] = drip
+    web.pages["/q"] = ok()
+    async with fetcher(read_timeout=0.2, total_timeout=0.5, slots=1) as download:
+        before = asyncio.get_running_loop().time()
+        dripping = await download.run(request(web.url("/p")))
+        took = asyncio.get_running_loop().time() - before
+        after = await download.run(request(web.url("/q", "b.test")))
+    assert dripping is not None
+    assert after is not None
+    assert came_of(dripping) == ("transient", "total-timeout")
+    assert dripping.truncated == (head.endswith(b"\r\n\r\n"))
+    assert took < 2
+    assert came_of(after) == ("ok", "ok")
+
+
+async def test_a_silent_server_times_out_on_reading(web: Web) -> None:
+    """C9."""
+
+    async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    web.pages["/p"] = silent
+    completed = await fetch(web.url("/p"), read_timeout=0.1)
+    assert came_of(completed) == ("transient", "read-timeout")
+
+
+@pytest.mark.parametrize(
+    ("wire", "outcome", "reason"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX-Foo : bar\r\n\r\n", "permanent", "protocol-error"),
+        (b"HTTP/1.1 200 OK\r\nPHP Warning:  x\r\n\r\n", "permanent", "protocol-error"),
+        (b"HTTP/1.1 200 OK\r\ngarbage\r\n\r\n", "permanent", "protocol-error"),
+        (b"HTTP/1.1 200 OK\r\nX-A: a\0b\r\n\r\n", "permanent", "protocol-error"),
+        (b"HTTP/1.1 200 OK\r\n: x\r\n\r\n", "permanent", "protocol-error"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length : 0\r\n\r\n", "permanent", "protocol-error"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "permanent", "protocol-error"),
+        (b"\r\nHTTP/1.1 200 OK\r\n\r\n", "permanent", "protocol-error"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "permanent", "protocol-error"),
+        (b"HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", "ok", "ok"),
+        (b"", "transient", "empty-response"),
+        (b"HTTP/1.1 600 X\r\nContent-Length: 0\r\n\r\n", "permanent", "unknown-status"),
+        (b"HTTP/1.1 999 Denied\r\nContent-Length: 0\r\n\r\n", "permanent", "unknown-status"),
+        (b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", "ok", "ok"),
+        (b"HTTP/1.1 200 OK\nContent-Length: 0\n\n", "ok", "ok"),
+        (b"HTTP/1.1 200 OK\r\nX: caf\xe9\r\nContent-Length: 0\r\n\r\n", "ok", "ok"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", "ok", "ok"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 500 + b"\r\n", "ok", "ok"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 70_000 + b"\r\n\r\n", "policy", "headers-too-large"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000 + b"\r\n\r\n", "policy", "headers-too-large"),
+        (b"HTTP/1.1 101 X\r\nUpgrade: y\r\n\r\n", "permanent", "protocol-error"),
+    ],
+)
+async def test_odd_heads_get_a_distinct_outcome(
+    web: Web, wire: bytes, outcome: str, reason: str
+) -> None:
+    """HTTP-07: a strict parser's refusal is permanent, so that it is not retried for ever."""
+
+    async def odd(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(wire)
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    web.pages["/p"] = odd
+    assert came_of(await fetch(web.url("/p"))) == (outcome, reason)
+
+
+async def test_a_429_reports_how_long_to_stay_away(web: Web) -> None:
+    """HTTP-11."""
+    web.pages["/p"] = b"HTTP/1.1 429 X\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n"
+    completed = await fetch(web.url("/p"))
+    assert (*came_of(completed), completed.retry_after) == ("blocked", "too-many-requests", 120)
+
+
+@pytest.mark.parametrize(
+    ("url", "outcome", "reason"),
+    [
+        ("http://127.0.0.1/", "policy", "private-address"),
+        ("http://2130706433/", "policy", "private-address"),
+        ("http://0x7f.1/", "policy", "private-address"),
+        ("http://[::1]/", "policy", "private-address"),
+        ("http://[::ffff:127.0.0.1]/", "policy", "private-address"),
+        ("http://169.254.169.254/latest/", "policy", "private-address"),
+        ("http://10.0.0.1/", "policy", "private-address"),
+        ("http://100.64.0.1/", "policy", "private-address"),
+        ("http://loop.test/", "policy", "private-address"),
+        ("http://mixed.test/", "policy", "private-address"),
+        ("http://user@127.0.0.1:80\\@pub.test/", "policy", "private-address"),
+        ("http://a.test:22/", "policy", "bad-port"),
+        ("file:///etc/passwd", "policy", "no-protocol"),
+        ("http://no such host/", "permanent", "bad-url"),
+        ("http://nowhere.test/", "transient", "dns-not-found"),
+        ("http://127.0.1.1:1/", "policy", "bad-port"),
+        ("http://127.0.1.200:8099/", "transient", "connection-refused"),
+    ],
+)
+async def test_nothing_inside_is_ever_connected_to(url: str, outcome: str, reason: str) -> None:
+    """NET-05: the guard holds for every form of an address, and for every address of a name."""
+    assert came_of(await fetch(url)) == (outcome, reason)
+
+
+async def test_the_address_that_was_checked_is_the_one_connected_to(web: Web) -> None:
+    """NET-05: an answer that changes after the check is never asked for."""
+    answers = iter([("127.0.1.1",), ("127.0.0.1",)])
+    web.pages["/p"] = ok()
+    http = Http(Fetcher(allow_private=LOOPBACK), None, Resolver(lambda _: next(answers)))
+    download = Download(Settings(), {"http": http}, version="1", fetcher="f")
+    completed = await download.run(request(web.url("/p", "rebind.test")))
+    await http.close()
+    assert completed is not None
+    assert (completed.reason, completed.address) == ("ok", "127.0.1.1")
+
+
+async def test_the_second_address_is_tried_when_the_first_refuses(web: Web) -> None:
+    web.pages["/p"] = ok()
+    completed = await fetch(web.url("/p", "two.test"))
+    assert (completed.reason, completed.address) == ("ok", "127.0.1.1")
+
+
+async def test_a_connection_is_used_again(web: Web) -> None:
+    """E4."""
+    web.pages |= {"/1": ok(), "/2": NOT_FOUND, "/3": to("/1"), "/4": ok()}
+    async with fetcher() as download:
+        for n in (1, 2, 3, 4):
+            await download.run(request(web.url(f"/{n}")))
+    assert web.paths() == ["/robots.txt", "/1", "/2", "/3", "/4"]
+    assert web.connections == 1
+
+
+async def test_a_stale_connection_costs_one_more_try_and_no_failure(web: Web) -> None:
+    hang_up = iter([True, False])
+
+    async def sometimes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del reader
+        if not next(hang_up):
+            writer.write(ok())
+            await writer.drain()
+
+    web.pages |= {"/1": ok(), "/2": sometimes}
+    async with fetcher() as download:
+        await download.run(request(web.url("/1")))
+        second = await download.run(request(web.url("/2")))
+    assert second is not None
+    assert came_of(second) == ("ok", "ok")
+    assert (web.paths(), web.connections) == (["/robots.txt", "/1", "/2", "/2"], 2)
+
+
+async def test_a_disallowed_url_is_never_asked_for(web: Web) -> None:
+    """C4: a state, with the delay that the file asks for."""
+    web.pages["/robots.txt"] = ok(b"User-agent: recrawl\nDisallow: /x\nCrawl-delay: 9")
+    completed = await fetch(web.url("/x/y"))
+    assert (*came_of(completed), completed.crawl_delay) == ("disallowed", "robots", 9)
+    assert web.paths() == ["/robots.txt"]
+
+
+async def test_an_unreachable_robots_file_closes_the_host_and_is_not_asked_again(web: Web) -> None:
+    """C4, RFC 9309 2.3.1.4."""
+    web.pages["/robots.txt"] = b"HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n"
+    async with fetcher(robots_retry=300) as download:
+        tries = [await download.run(request(web.url("/p"))) for _ in range(3)]
+    assert {came_of(c) for c in tries if c} == {("transient", "robots-unreachable")}
+    assert all(c is not None and 200 < (c.retry_after or 0) <= 300 for c in tries)
+    assert web.paths() == ["/robots.txt"]
+
+
+async def test_many_requests_at_once_read_robots_once(web: Web) -> None:
+    web.pages["/p"] = ok()
+    async with fetcher() as download:
+        await asyncio.gather(*(download.run(request(web.url("/p"))) for _ in range(20)))
+    assert sorted(web.paths()) == ["/p"] * 20 + ["/robots.txt"]
+
+
+@pytest.mark.parametrize(
+    ("pages", "expected"),
+    [
+        (
+            {
+                "a.test/robots.txt": "http://www.a.test:PORT/robots.txt",
+                "www.a.test/robots.txt": "http://b.test:PORT/r",
+                "b.test/r": ok(b"User-agent: *\nDisallow: /x"),
+            },
+            "robots",
+        ),
+        ({"a.test/robots.txt": "http://a.test:PORT/robots.txt"}, "ok"),
+        ({f"/{n or 'robots.txt'}": f"/{n + 1}" for n in range(6)}, "ok"),
+        (
+            {f"/{n or 'robots.txt'}": f"/{n + 1}" for n in range(5)}
+            | {"/5": ok(b"User-agent: *\nDisallow: /")},
+            "robots",
+        ),
+        ({"/robots.txt": "/", "/": ok(b"<html>Disallow: /</html>")}, "ok"),
+        ({"/robots.txt": "http://169.254.169.254/x"}, "robots-unreachable"),
+    ],
+)
+async def test_redirects_of_robots_are_followed_with_care(
+    web: Web, pages: dict[str, bytes | str], expected: str
+) -> None:
+    """ROB-07: chains a, c, d (six hops, then five), e, f."""
+    for path, page in pages.items():
+        web.pages[path] = (
+            page if isinstance(page, bytes) else to(page.replace("PORT", str(web.port)))
+        )
+    web.pages["/x"] = ok()
+    assert (await fetch(web.url("/x"))).reason == expected
+
+
+async def test_rules_found_through_a_redirect_bind_only_the_host_that_redirected(web: Web) -> None:
+    """ROB-07, chain b."""
+    web.pages["b.test/robots.txt"] = to(web.url("/bpage/robots.txt", "c.test"))
+    web.pages["c.test/bpage/robots.txt"] = ok(b"User-agent: *\nDisallow: /")
+    web.pages["/x"] = ok()
+    async with fetcher() as download:
+        reasons = [
+            completed.reason
+            for host in ("b.test", "c.test")
+            if (completed := await download.run(request(web.url("/x", host))))
+        ]
+    assert reasons == ["robots", "ok"]
+
+
+async def test_a_host_is_asked_one_at_a_time_with_its_gap_and_others_do_not_wait(web: Web) -> None:
+    """D6, E2: from the server's own log; robots.txt counts as a request like any other."""
+    web.pages["/p"] = ok()
+    urls = [web.url("/p", host) for host in ("a.test", "b.test", "c.test") for _ in range(3)]
+    async with fetcher(slots=10) as download:
+        await asyncio.gather(*(download.run(request(url, gap=0.1)) for url in urls))
+    for host in ("a.test", "b.test", "c.test"):
+        times = [at for at, name, _ in web.seen if name == host]
+        assert len(times) == 4
+        assert all(later - earlier >= 0.1 for earlier, later in pairwise(times))
+    firsts = {
+        host: min(at for at, name, _ in web.seen if name == host) for host in ("a.test", "c.test")
+    }
+    assert abs(firsts["a.test"] - firsts["c.test"]) < 0.1
+
+
+async def test_a_crawl_delay_widens_the_gap_up_to_the_cap(web: Web) -> None:
+    """ROB-09: the cap is 0.2 s here."""
+    web.pages |= {"/robots.txt": ok(b"User-agent: *\nCrawl-delay: 1e9"), "/p": ok()}
+    async with fetcher() as download:
+        await asyncio.gather(*(download.run(request(web.url("/p"))) for _ in range(2)))
+    times = [at for at, _, _ in web.seen]
+    assert all(later - earlier >= 0.2 for earlier, later in pairwise(times))
+
+
+async def test_no_more_downloads_run_than_there_are_slots(web: Web) -> None:
+    """C2."""
+
+    async def slow(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.02)
+        writer.write(ok())
+        await writer.drain()
+
+    web.pages["/p"] = slow
+    hosts = ("a.test", "www.a.test", "b.test", "c.test")
+    async with fetcher(slots=2) as download:
+        await asyncio.gather(*(download.run(request(web.url("/p", h))) for h in hosts))
+    assert web.most_busy == 2
+
+
+async def test_a_request_whose_lease_ended_is_dropped(web: Web) -> None:
+    """A16: the scheduler has emitted it again; also while it waits for its turn."""
+    web.pages["/p"] = ok()
+    async with fetcher() as download:
+        late = await download.run(request(web.url("/p"), lease_until=time.time() - 60))
+        assert (late, web.paths()) == (None, [])
+        first, waited = await asyncio.gather(
+            download.run(request(web.url("/p"))),
+            download.run(request(web.url("/p"), gap=30, lease_until=time.time() - 1.8)),
+        )
+        assert first is not None
+        assert waited is None
+        assert await download.run(request(web.url("/p")))
+    assert web.paths() == ["/robots.txt", "/p", "/p"]
+
+
+async def test_a_stop_at_any_point_loses_nothing_and_leaves_nothing(web: Web) -> None:
+    """C2, E3: cancelled requests free their host and slot."""
+    reached = asyncio.Event()
+
+    async def hang(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        reached.set()
+        await reader.read()
+
+    web.pages |= {"/hang": hang, "/p": ok()}
+    async with fetcher(slots=1) as download:
+        tasks = [
+            asyncio.ensure_future(download.run(request(web.url("/hang", host))))
+            for host in ("a.test", "a.test", "b.test")
+        ]
+        await reached.wait()
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(end, asyncio.CancelledError) for end in ended)
+        after = [await download.run(request(web.url("/p", h))) for h in ("a.test", "b.test")]
+    assert [completed.reason for completed in after if completed] == ["ok", "ok"]
+
+
+class Always:
+    """A protocol of the test's own: C3, one class and no other change."""
+
+    def __init__(self, settings: Fetcher) -> None:
+        del settings
+
+    async def fetch(self, request: WireRequest) -> WireResponse:
+        return WireResponse(status=200, headers=[], body=request.url.path.encode())
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_a_protocol_is_one_class_and_knows_no_robots() -> None:
+    """C3."""
+    own = {"always": Always(Fetcher())}
+    download = Download(Settings(), own, version="1", fetcher="f")
+    completed = await download.run(request("always://host/thing"))
+    assert completed is not None
+    assert (completed.outcome, body(completed)) == (Outcome.OK, b"/thing")
+
+
+KEY = """-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg6guEQkfL/250cT9C
+Y7qdw2cITAm8GRu9b7kT9tskoduhRANCAARbJXozNhmeEOOgCJKvTPz5nuRFHReY
+ezndc1kHICmFWwstN7AyzjR3pumqmy8w3qHG9k38NLHowoT4HofjHKVG
+-----END PRIVATE KEY-----
+"""
+CERTIFICATE = """-----BEGIN CERTIFICATE-----
+MIIBWjCCAQCgAwIBAgIBATAKBggqhkjOPQQDAjAPMQ0wCwYDVQQDDAR0ZXN0MCAX
+DTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAPMQ0wCwYDVQQDDAR0ZXN0
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEWyV6MzYZnhDjoAiSr0z8+Z7kRR0X
+mHs53XNZByAphVsLLTewMs40d6bpqpsvMN6hxvZN/DSx6MKE+B6H4xylRqNLMEkw
+FwYDVR0RBBAwDoIGYS50ZXN0hwR/AAEBMA8GA1UdEwEB/wQFMAMBAf8wHQYDVR0O
+BBYEFAZ4/djo3KCxQAbifgSVhht7afgNMAoGCCqGSM49BAMCA0gAMEUCIQD0Bong
+Q2hxacJQ5nCZMZcPw8iZfkWN2PV1fq3qv3sjlwIgEYJCMlU3c+kSM4dnTGoSLtBJ
+ywojFIVUpgkJNUKJZwc=
+-----END CERTIFICATE-----
+"""
+
+
+class Http2(asyncio.Protocol):
+    """A small HTTP/2 server: every path answers with itself."""
+
+    connections = 0
+
+    def __init__(self) -> None:
+        type(self).connections += 1
+        config = h2.config.H2Configuration(client_side=False)
+        self.h2 = h2.connection.H2Connection(config)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.h2.initiate_connection()
+        transport.write(self.h2.data_to_send())
+
+    def data_received(self, data: bytes) -> None:
+        for event in self.h2.receive_data(data):
+            if isinstance(event, h2.events.RequestReceived):
+                path = dict(event.headers or [])[b":path"]
+                head = [(":status", "404" if path == b"/robots.txt" else "200"), ("x-odd", "1")]
+                assert event.stream_id is not None
+                self.h2.send_headers(event.stream_id, head)
+                self.h2.send_data(event.stream_id, path, end_stream=True)
+        self.transport.write(self.h2.data_to_send())
+
+
+@asynccontextmanager
+async def secure(tmp_path: Path, *protocols: str) -> AsyncIterator[int]:
+    (tmp_path / "key.pem").write_text(KEY)
+    (tmp_path / "certificate.pem").write_text(CERTIFICATE)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    context.set_alpn_protocols(list(protocols))
+    loop = asyncio.get_running_loop()
+    async with await loop.create_server(Http2, "127.0.1.1", 0, ssl=context) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def test_https_speaks_http2_over_one_connection(tmp_path: Path) -> None:
+    trust = ssl.create_default_context(cadata=CERTIFICATE)
+    before = Http2.connections
+    async with secure(tmp_path, "h2") as port, fetcher(trust) as download:
+        bodies = []
+        for path in ("/1", "/2"):
+            completed = await download.run(request(f"https://a.test:{port}{path}"))
+            assert completed is not None
+            assert completed.reason == "ok"
+            assert (completed.headers, completed.status) == ([("x-odd", "1")], 200)
+            bodies.append(body(completed))
+    assert bodies == [b"/1", b"/2"]
+    assert Http2.connections - before == 1
+
+
+async def test_a_certificate_that_cannot_be_trusted_is_permanent(tmp_path: Path) -> None:
+    async with secure(tmp_path, "h2") as port:
+        completed = await fetch(f"https://a.test:{port}/1")
+    assert came_of(completed) == ("permanent", "tls-certificate")
+
+
+async def test_plain_text_behind_https_is_a_tls_failure() -> None:
+    async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await writer.drain()
+        writer.transport.abort()
+
+    async with await asyncio.start_server(plain, "127.0.1.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        completed = await fetch(f"https://a.test:{port}/1")
+    assert came_of(completed) == ("transient", "tls")
