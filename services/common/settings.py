@@ -129,7 +129,7 @@ class Fetcher(_Group):
     """The whole request, body included."""
     max_body: int = Field(default=10 * 1024 * 1024, ge=1024)
     """Decoded body octets kept; the rest is cut off and the page marked truncated."""
-    max_headers: int = Field(default=64 * 1024, ge=1024)
+    max_headers: int = Field(default=64 * 1024, ge=1024, le=100 * 1024)
     """Header octets accepted."""
     allow_private: list[str] = []
     """Networks (CIDR) exempt from the private-address guard, as a JSON list; for the demo."""

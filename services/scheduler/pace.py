@@ -15,6 +15,21 @@ _FIRST_BACKOFF = 2.0
 _MAX_BACKOFF = 3600.0
 _MAX_RETRY_AFTER = 86_400.0
 _SLOW_DOWN = frozenset({429, 503})
+UNREACHABLE = frozenset(
+    {
+        "connect-timeout",
+        "connection-refused",
+        "connection-reset",
+        "connect-error",
+        "dns-failure",
+        "dns-not-found",
+        "empty-response",
+        "read-timeout",
+        "tls",
+        "total-timeout",
+    }
+)
+"""Reasons (docs/outcomes.md) that are the host's trouble rather than one page's."""
 
 
 def gap(host: HostRow, settings: Scheduler) -> float:
@@ -42,15 +57,11 @@ def learn(host: HostRow, report: CrawlReported, settings: Scheduler, now: float)
     """Take in what a fetch says about the host's wishes and health."""
     if report.crawl_delay is not None:
         host.crawl_delay = report.crawl_delay
-    if report.status in _SLOW_DOWN or report.reason in _UNREACHABLE:
+    trouble = report.status in _SLOW_DOWN or report.reason in UNREACHABLE
+    if trouble or report.retry_after is not None:
         doubled = max(host.backoff * 2, gap(host, settings) * 2, _FIRST_BACKOFF)
         host.backoff = min(doubled, _MAX_BACKOFF)
         asked = min(report.retry_after or 0.0, _MAX_RETRY_AFTER)
         host.not_before = max(host.not_before, now + max(host.backoff, asked))
     elif report.outcome in (Outcome.OK, Outcome.UNCHANGED, Outcome.MOVED, Outcome.GONE):
         host.backoff = host.backoff / 2 if host.backoff > settings.min_gap else 0.0
-
-
-_UNREACHABLE = frozenset(
-    {"connect-timeout", "connection-refused", "connection-reset", "connect-error", "tls"}
-)

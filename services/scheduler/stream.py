@@ -51,6 +51,7 @@ def application(settings: Settings, partitions: int) -> faust.App:
         # Faust stands still for 20 s whenever this many messages were acknowledged.
         broker_commit_every=_NEVER,
         broker_commit_interval=1.0,
+        producer_linger=0.01,
         # How long the partitions of a killed worker stay unserved.
         broker_session_timeout=10.0,
         broker_heartbeat_interval=2.0,

@@ -1,5 +1,7 @@
 """How fast a host may be asked (D6)."""
 
+from pathlib import Path
+
 import pytest
 
 from services.common.records import CrawlReported, Outcome
@@ -73,3 +75,15 @@ def test_a_forbidden_page_is_not_the_hosts_health() -> None:
 def test_the_lease_covers_the_requests_that_come_first() -> None:
     host = HostRow(name="h", partition=0, crawl_delay=100)
     assert pace.lease(host, SETTINGS) == SETTINGS.lease + 100
+
+
+def test_a_host_that_asks_for_a_pause_gets_it_whatever_the_outcome() -> None:
+    """An unreachable robots.txt closes its host for a while, and says how long."""
+    host = HostRow(name="h", partition=0)
+    pace.learn(host, reported(Outcome.TRANSIENT, retry_after=300.0), SETTINGS, now=0.0)
+    assert host.not_before == 300.0
+
+
+def test_the_reasons_that_slow_a_host_down_are_documented_outcomes() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "outcomes.md").read_text()
+    assert {reason for reason in pace.UNREACHABLE if f"`{reason}`" not in text} == set()
