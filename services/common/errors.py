@@ -18,7 +18,7 @@ class Retry(RecrawlError):  # noqa: N818 - named for what the caller does
     """The outside world is not ready; the same work is tried again later."""
 
 
-class _WithReason(RecrawlError):
+class _WithReason(RecrawlError):  # noqa: N818 - never raised itself
     """An error with a reason from a documented list (a metric label) and free detail."""
 
     def __init__(self, reason: str, detail: str = "") -> None:

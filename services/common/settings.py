@@ -175,8 +175,9 @@ class Runtime(_Group):
     """Least level that is logged."""
     log_format: Literal["text", "json"] = "text"
     """One line per event: `key=value` text, or a JSON object."""
-    drain: float = Field(default=20.0, ge=0)
-    """When asked to stop: time for the records in hand; the rest is done again after a start."""
+    drain: float = Field(default=15.0, ge=0)
+    """When asked to stop: time for the records in hand; the rest is done again after a start.
+    Give the process 15 seconds more than this before killing it."""
     retry_first: float = Field(default=0.5, gt=0)
     """Wait before a record is tried again when the outside failed; doubles with each try."""
     retry_most: float = Field(default=30.0, gt=0)

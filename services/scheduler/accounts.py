@@ -10,7 +10,7 @@ from services.common.records import Rules
 from services.scheduler.jobs import JobLedger
 from services.scheduler.rows import NEW, NOWHERE, Flight, HostRow, UrlRow
 
-PENDING = ("waiting", "in_flight", "retrying")
+PENDING = ("waiting", "in_flight", "retrying", "paused")
 
 
 class Accounts:
@@ -43,16 +43,16 @@ class Accounts:
             self._jobs.under_way(job, -pages)
 
     def state(self, host: HostRow, fingerprint: bytes, row: UrlRow | None) -> str | None:
-        """The state a URL is in; `waiting`, `in_flight` and `retrying` are pending.
+        """The state a URL is in; the pending ones are told apart by `Ready`.
 
-        The others are `held` (its job has all its pages) and the outcome of its last fetch.
+        The others are `over_limit` (its job has all its pages) and the outcome of its last fetch.
         """
         if fingerprint in host.flights:
             return "in_flight"
         if row is None:
             return None
         if row.bucket in (NEW, NOWHERE):
-            return "waiting" if row.bucket == NEW else "held"
+            return "waiting" if row.bucket == NEW else "over_limit"
         if 0 < row.attempt < self._max_attempts:
             return "retrying"
         return row.outcome

@@ -42,4 +42,4 @@ class Counted:
     def forget(self, number: int) -> None:
         """The partition moved to another worker."""
         for gauge in _PENDING.values():
-            gauge.remove(number)
+            gauge.labels(number).set(0)

@@ -84,7 +84,7 @@ class Dispatcher:
             timeline.advance(rows, host, number)
             row.bucket = NOWHERE
             rows.save_url(fingerprint, row)
-            self._accounts.move(host, before, "held")
+            self._accounts.move(host, before, "over_limit")
         return None
 
     def _request(

@@ -1,4 +1,4 @@
-"""Which record does what: one Kafka record in, what to send out. Applies rows, sends nothing."""
+"""Which record does what: one Kafka record in, rows to write and records to send out."""
 
 import time
 from collections.abc import Callable
@@ -37,26 +37,25 @@ class Events:
         self._worker = worker
         self._clock = clock
 
-    def handle(
+    def decide(
         self, topic: Topic, value: bytes | None, number: int, partition: Partition, *, replay: bool
-    ) -> list[Output]:
-        """Decide on one record and write the rows it changes.
+    ) -> tuple[Rows, list[Output]]:
+        """What follows from one record; nothing is written or sent yet.
 
         `replay`: it may have been handled before, by a process that was killed.
 
         Raises:
-            DeadLetter: the record cannot be used; no row was changed.
+            DeadLetter: the record cannot be used.
         """
+        rows = Rows(self._tables)
         if value is None:
             metrics.tombstones.labels(topic.name).inc()
-            return []
+            return rows, []
         record = codec.decode(topic, value)
         if topic is topics.COMMANDS:
-            return [self._answer(record, number, partition)]
-        rows = Rows(self._tables)
+            return rows, [self._answer(record, number, partition)]
         requests = _decide(record, partition, rows, self._clock(), replay=replay)
-        rows.flush()
-        return [
+        return rows, [
             Output(topics.FETCH_REQUESTED, request, request.host.encode(), number)
             for request in requests
         ]

@@ -57,11 +57,15 @@ def learn(host: HostRow, report: CrawlReported, settings: Scheduler, now: float)
     """Take in what a fetch says about the host's wishes and health."""
     if report.crawl_delay is not None:
         host.crawl_delay = report.crawl_delay
-    trouble = report.status in _SLOW_DOWN or report.reason in UNREACHABLE
-    if trouble or report.retry_after is not None:
-        doubled = max(host.backoff * 2, gap(host, settings) * 2, _FIRST_BACKOFF)
-        host.backoff = min(doubled, _MAX_BACKOFF)
-        asked = min(report.retry_after or 0.0, _MAX_RETRY_AFTER)
+    asked = min(report.retry_after or 0.0, _MAX_RETRY_AFTER)
+    if report.status in _SLOW_DOWN or report.reason in UNREACHABLE:
+        # Requests handed out before the last trouble was known belong to it.
+        if report.scheduled_at >= host.troubled:
+            doubled = max(host.backoff * 2, gap(host, settings) * 2, _FIRST_BACKOFF)
+            host.backoff = min(doubled, _MAX_BACKOFF)
+            host.troubled = now
         host.not_before = max(host.not_before, now + max(host.backoff, asked))
+    elif asked:
+        host.not_before = max(host.not_before, now + asked)
     elif report.outcome in (Outcome.OK, Outcome.UNCHANGED, Outcome.MOVED, Outcome.GONE):
         host.backoff = host.backoff / 2 if host.backoff > settings.min_gap else 0.0

@@ -13,6 +13,9 @@ from services.scheduler import pace, timeline
 from services.scheduler.budget import Side
 from services.scheduler.rows import HostRow
 
+_SOON = 60.0
+"""What waits for a host that is held back for longer than this is no work for now."""
+
 
 class Ready:
     """The hosts of one partition by what they can give now, and a clock of wake-ups."""
@@ -24,18 +27,14 @@ class Ready:
         self._wake: dict[str, float] = {}
         self._clock: list[tuple[float, str]] = []
         self.pending: Counter[str] = Counter()
-        """What is to be done soon, over all hosts: waiting, in_flight, retrying, due."""
+        """URLs with work to come, over all hosts: waiting, retrying, in_flight, due, and paused,
+        the first two of hosts that are held back."""
 
     def place(self, host: HostRow, now: float) -> None:
         """Sort the host in again after its row changed."""
         name = host.name
         can_ask = len(host.flights) < pace.window(host, self._settings) and host.not_before <= now
-        pending = {
-            "waiting": timeline.new_count(host),
-            "in_flight": len(host.flights),
-            "retrying": timeline.retry_count(host),
-            "due": timeline.due_count(host, now),
-        }
+        pending = _pending(host, now)
         due = timeline.first_due(host, now) is not None
         self._set("due", name, wanted=can_ask and due)
         self._set("new", name, wanted=can_ask and timeline.has_new(host))
@@ -100,3 +99,11 @@ class Ready:
             return
         self._wake[name] = at
         heapq.heappush(self._clock, (at, name))
+
+
+def _pending(host: HostRow, now: float) -> dict[str, int]:
+    waiting, retrying = timeline.new_count(host), timeline.retry_count(host)
+    due = timeline.due_count(host, now)
+    if host.not_before > now + _SOON:
+        return {"paused": waiting + retrying, "in_flight": len(host.flights)}
+    return {"waiting": waiting, "retrying": retrying, "in_flight": len(host.flights), "due": due}

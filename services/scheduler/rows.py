@@ -90,6 +90,8 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """Stored pages of jobs that have a `max_pages`."""
     crawl_delay: float = 0.0
     backoff: float = 0.0
+    troubled: float = 0.0
+    """When the back-off was last widened."""
     not_before: float = 0.0
     """No request is handed out before this time."""
 

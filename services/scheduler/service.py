@@ -27,8 +27,12 @@ def run(settings: Settings) -> NoReturn:
     unsupported = [name for name in settings.kafka.options if name.startswith(_NOT_YET)]
     if unsupported:
         raise Stop(f"the scheduler does not support these Kafka options yet: {unsupported}")
-    app = application(settings, _partitions(settings.kafka))
+    partitions = _partitions(settings.kafka)
+    app = application(settings, partitions)
     stream = Stream(app, settings, worker=f"{socket.gethostname()}-{os.getpid()}")
+    # Made by us and known to all before Faust looks: it refuses a table whose changelog it sees
+    # without partitions, which is what a topic that is only just being made looks like.
+    admin.create_changelogs(settings.kafka, stream.changelogs(), partitions)
     with HealthServer(settings.health, live=list, ready=stream.problems):
         worker = faust.Worker(
             app,

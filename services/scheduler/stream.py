@@ -5,13 +5,15 @@ itself arrives as an event: the timer sends `clock-ticked` to our own partitions
 nothing; see core.py.
 """
 
+import logging
+import os
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import faust
 from faust.transport.producer import ProducerBuffer
-from faust.types import EventT, StreamT
+from faust.types import TP, EventT, StreamT
 
 from services.common import codec, dead_letters, topics
 from services.common.errors import DeadLetter
@@ -24,6 +26,8 @@ from services.scheduler.core import Partition
 from services.scheduler.counted import Counted
 from services.scheduler.events import INPUTS, Events, Output
 from services.scheduler.jobs import JobLedger
+
+_log = logging.getLogger(__name__)
 
 _NEVER = 1 << 62
 _SKEW = 60.0
@@ -74,13 +78,14 @@ class Stream:
         self._events = Events(self, worker)
         self._partitions: dict[int, Partition] = {}
         self._loaded: dict[int, float] = {}
-        self._owned: frozenset[int] = frozenset()
         self._counted = Counted()
         self._inputs = {options.physical(settings.kafka, topic): topic for topic in INPUTS}
         self._outputs: dict[str, Any] = {}
         source = app.topic(*self._inputs, **_RAW)
         app.agent(source, name="scheduler")(self._consume)
         app.timer(settings.scheduler.tick)(self._tick)
+        # mypy: a method does not fit the signal's Callable[..., Any] with its keyword `signal`.
+        app.on_partitions_revoked.connect(self._on_revoked)  # type: ignore[arg-type]
 
     def problems(self) -> list[str]:
         """Why the worker is not ready; empty when it is."""
@@ -92,35 +97,59 @@ class Stream:
             return ["recovering tables"]
         return [] if self._assigned() else ["no partitions assigned"]
 
+    def changelogs(self) -> list[str]:
+        """Names of the topics that the tables are made anew from."""
+        tables = (self.urls, self.hosts, self.timeline)
+        return [table.changelog_topic.get_topic_name() for table in tables]
+
     async def _consume(self, stream: StreamT[bytes]) -> None:
         async for event in stream.events():
-            self._handle(event)
+            try:
+                self._handle(event)
+            except Exception:  # noqa: BLE001 - whatever it is
+                # The event may be half written, and Faust would take it as done. Without an
+                # acknowledgement it is done again, by whoever has the partition next.
+                _log.critical("cannot write tables; ending the process", exc_info=True)
+                os._exit(os.EX_SOFTWARE)
 
     def _handle(self, event: EventT[bytes]) -> None:
         """One record, decided and applied without an await, so that nothing interleaves."""
         message = event.message
         topic, number = self._inputs[message.topic], message.partition
         partition = self._partition(number)
+        replay = message.timestamp < self._loaded[number] + _SKEW
         try:
-            replay = message.timestamp < self._loaded[number] + _SKEW
-            outputs = self._events.handle(topic, event.value, number, partition, replay=replay)
+            changed, outputs = self._events.decide(
+                topic, event.value, number, partition, replay=replay
+            )
         except DeadLetter as error:
             outputs = [self._letter(topic, event, error)]
+        except Exception as error:  # noqa: BLE001 - one record must not stop the others
+            _log.exception("a fault of ours: %s/%d/%d", topic.name, number, message.offset)
+            outputs = [self._letter(topic, event, DeadLetter("internal", repr(error)))]
+            self._forget(number)
+        else:
+            changed.flush()
         for output in outputs:
             self._send(output)
         self._counted.event(topic, outputs)
         self._counted.partition(number, partition)
 
     def _partition(self, number: int) -> Partition:
-        """The partition's state in memory, rebuilt when it is ours anew."""
-        assigned = self._assigned()
-        if assigned != self._owned:
-            for gone in self._partitions.keys() - assigned:
-                self._partitions.pop(gone).unload()
-                self._counted.forget(gone)
-            self._load(assigned - self._partitions.keys())
-            self._owned = assigned
+        """The partition's state in memory, made from the tables when it is ours anew."""
+        if number not in self._partitions:
+            self._load(self._assigned() - self._partitions.keys())
         return self._partitions[number]
+
+    async def _on_revoked(self, _: faust.App, revoked: set[TP], **__: object) -> None:
+        for number in {tp.partition for tp in revoked if tp.topic in self._inputs}:
+            self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        partition = self._partitions.pop(number, None)
+        if partition is not None:
+            partition.unload()
+            self._counted.forget(number)
 
     def _load(self, numbers: frozenset[int]) -> None:
         for number in numbers:

@@ -190,7 +190,7 @@ def test_a_job_takes_no_more_pages_than_it_may(desk: Make) -> None:
         d.tick(1)
         fetched += 1
     assert fetched == 5
-    assert d.status()["held"] == 15
+    assert d.status()["over_limit"] == 15
     assert d.status()["ok"] == 5
 
 
@@ -295,3 +295,14 @@ def test_the_clock_going_back_does_not_repeat_an_identity(desk: Make) -> None:
     anew = Rules(job="again", fresh_after=d.now + 40 * DAY)
     [third] = d.admit("http://h.test/a", rules=anew)
     assert third.scheduled_at > second.scheduled_at
+
+
+def test_urls_of_a_host_that_is_held_back_for_long_are_no_work_for_now(desk: Make) -> None:
+    d = desk(host_window=1, bucket_width=1, retry_base=1)
+    d.admit(*pages(5))
+    d.report(d.under_way[0], Outcome.TRANSIENT, retry_after=300.0)
+    assert (d.status()["paused"], d.status()["waiting"]) == (5, 0)
+    assert d.status()["known"] == 5
+    d.tick(301)
+    assert d.status()["paused"] == 0
+    assert len(d.under_way) == 1

@@ -16,7 +16,7 @@ def reported(outcome: Outcome, status: int | None = None, **fields: float) -> Cr
     return CrawlReported(
         host="h.test",
         fingerprint=b"f" * 16,
-        scheduled_at=1.0,
+        scheduled_at=fields.get("scheduled_at", 1.0),
         url="http://h.test/",
         job="j",
         outcome=outcome,
@@ -49,10 +49,10 @@ def test_a_slow_pace_needs_a_small_window() -> None:
 
 def test_refusals_double_the_backoff_and_successes_halve_it() -> None:
     host = HostRow(name="h", partition=0)
-    for expected in (2.0, 4.0, 8.0):
-        pace.learn(host, reported(Outcome.BLOCKED, 503), SETTINGS, now=100.0)
-        assert host.backoff == expected
-        assert host.not_before == 100.0 + expected
+    for now, expected in ((100.0, 2.0), (200.0, 4.0), (300.0, 8.0)):
+        event = reported(Outcome.BLOCKED, 503, scheduled_at=now - 1)
+        pace.learn(host, event, SETTINGS, now=now)
+        assert (host.backoff, host.not_before) == (expected, now + expected)
     for expected in (4.0, 2.0, 1.0, 0.0):
         pace.learn(host, reported(Outcome.OK, 200), SETTINGS, now=100.0)
         assert host.backoff == expected
@@ -87,3 +87,11 @@ def test_a_host_that_asks_for_a_pause_gets_it_whatever_the_outcome() -> None:
 def test_the_reasons_that_slow_a_host_down_are_documented_outcomes() -> None:
     text = (Path(__file__).parents[2] / "docs" / "outcomes.md").read_text()
     assert {reason for reason in pace.UNREACHABLE if f"`{reason}`" not in text} == set()
+
+
+def test_many_failures_of_one_incident_widen_the_backoff_once() -> None:
+    """HTTP-11: what was handed out before the trouble was known says nothing new."""
+    host = HostRow(name="h", partition=0)
+    for _ in range(8):
+        pace.learn(host, reported(Outcome.BLOCKED, 503), SETTINGS, now=10.0)
+    assert host.backoff == 2.0

@@ -1,0 +1,1 @@
+"""The `recrawl` command: one module per group of commands, put together in app.py."""

@@ -1,0 +1,34 @@
+"""All commands in one place."""
+
+import logging
+
+import typer
+
+from services.cli import ask, crawl, demo, run, schema, up
+
+app = typer.Typer(
+    name="recrawl",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def quieten() -> None:
+    """A continuous web crawler as a Kafka pipeline."""
+    # What libraries log is for a service's log; a command's own words are enough for a person.
+    logging.basicConfig(level=logging.CRITICAL)
+
+
+for command in (
+    demo.demo,
+    crawl.crawl,
+    up.up,
+    ask.status,
+    ask.page,
+    schema.topics,
+    schema.migrate,
+    run.run,
+):
+    app.command()(command)

@@ -1,0 +1,315 @@
+"""Takes records in a thread of its own that never stops polling, and commits what is finished.
+
+What may be committed and when to pause is decided in hand.py. Never handles a record: that is
+the event loop's work, however long it takes; a slow record never costs us our place in the group.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import confluent_kafka
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+
+from services.common import chunks, metrics
+from services.common.errors import Stop
+from services.common.kafka import options, statistics
+from services.common.kafka.hand import Hand, Place
+from services.common.kafka.incoming import Incoming
+from services.common.settings import Kafka
+from services.common.topics import Topic
+
+_log = logging.getLogger(__name__)
+
+COMMIT_INTERVAL = 1.0
+CLOSE_WITHIN = 5.0
+"""Seconds to commit and leave the group; without a broker it cannot be done at all."""
+BATCH = 500
+TROUBLED_FOR = 30.0
+"""Seconds that an error of a topic makes us unready."""
+
+
+class Consumer:
+    """The records of some topics for one service. It belongs to the running event loop.
+
+    `take` and `done` are called from the event loop; everything else happens in the thread.
+    """
+
+    def __init__(
+        self, settings: Kafka, service: str, topics: Sequence[Topic], *, in_hand: int = 1000
+    ) -> None:
+        self._settings = settings
+        self._topics = {options.physical(settings, topic): topic for topic in topics}
+        self._loop = asyncio.get_running_loop()
+        self._ready: deque[Incoming] = deque()
+        self._arrived = asyncio.Event()
+        self._hand = Hand(in_hand)
+        self._lock = threading.Lock()
+        """Held around every use of `_hand`."""
+        self._closing = threading.Event()
+        self._committing = False
+        self._assigned = False
+        self._connected = True
+        self._fault = ""
+        self._trouble = ("", 0.0)
+        """The last error and when it came."""
+        self.polled_at = time.monotonic()
+        """When the thread last made progress."""
+        self._consumer = confluent_kafka.Consumer(
+            options.client(
+                settings,
+                {
+                    "group.id": options.group(settings, service),
+                    "enable.auto.commit": False,
+                    "enable.auto.offset.store": False,
+                    "auto.offset.reset": "earliest",
+                    "partition.assignment.strategy": "cooperative-sticky",
+                    "session.timeout.ms": 10_000,
+                    "heartbeat.interval.ms": 2_000,
+                    "allow.auto.create.topics": False,
+                    # Small prefetch: what is fetched and then paused is fetched again.
+                    "queued.min.messages": 1_000,
+                    "queued.max.messages.kbytes": 16 * 1024,
+                    "fetch.queue.backoff.ms": 20,
+                    "statistics.interval.ms": 1_000,
+                    "stats_cb": self._on_statistics,
+                    "error_cb": self._on_error,
+                    "on_commit": self._on_commit,
+                },
+            )
+        )
+        self._thread = threading.Thread(target=self._run, name="consumer", daemon=True)
+        self._thread.start()
+
+    async def take(self) -> Incoming:
+        """The next record; waits for one. A null value is a record too.
+
+        Raises:
+            Stop: the thread came to an end by a fault.
+        """
+        while not self._ready:
+            if self._fault:
+                raise Stop(f"a fault in the consumer: {self._fault}")
+            self._arrived.clear()
+            await self._arrived.wait()
+        return self._ready.popleft()
+
+    def done(self, message: Incoming) -> None:
+        """All effects of the record are done: its offset may be committed."""
+        with self._lock:
+            self._hand.done(self._place(message), message.offset)
+        metrics.records_in.labels(message.topic.name).inc()
+
+    def problems(self) -> list[str]:
+        """Why nothing arrives at the moment; empty if nothing is wrong."""
+        found = []
+        if not self._assigned:
+            found.append("no partitions are assigned yet")
+        if not self._connected:
+            found.append("no broker is connected to the consumer")
+        trouble, at = self._trouble
+        if trouble and time.monotonic() - at < TROUBLED_FOR:
+            found.append(f"the consumer's last error: {trouble}")
+        return found
+
+    async def close(self) -> None:
+        """Commit what is finished, leave the group, stop. Never raises."""
+        self._closing.set()
+        await asyncio.to_thread(self._thread.join, CLOSE_WITHIN)
+        if self._thread.is_alive():
+            _log.warning("the consumer did not leave its group in time; the broker notices later")
+
+    # The thread.
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the loop must hear of it
+            _log.exception("a fault in the consumer")
+            self._fault = f"{type(error).__name__}: {error}"
+            self._loop.call_soon_threadsafe(self._arrived.set)
+
+    def _work(self) -> None:
+        self._consumer.subscribe(
+            list(self._topics),
+            on_assign=self._on_assign,
+            on_revoke=self._on_revoke,
+            on_lost=self._on_lost,
+        )
+        commit_at = 0.0
+        while not self._closing.is_set():
+            first = self._consumer.poll(0.1)
+            if first is not None:
+                self._take_in([first, *self._consumer.consume(BATCH, 0)])
+            self.polled_at = now = time.monotonic()
+            self._expire(time.time())
+            self._press()
+            if now >= commit_at:
+                commit_at = now + COMMIT_INTERVAL
+                self._commit()
+        self._consumer.close()
+
+    def _take_in(self, messages: Iterable[Message]) -> None:
+        arrived = []
+        with self._lock:
+            for message in messages:
+                if (error := message.error()) is not None:
+                    self._trouble = (error.str(), time.monotonic())
+                    _log.warning("consumer: %s", error.str())
+                elif (incoming := self._received(message)) is not None:
+                    arrived.append(incoming)
+        if arrived:
+            self._loop.call_soon_threadsafe(self._arrive, arrived)
+
+    def _arrive(self, arrived: list[Incoming]) -> None:
+        self._ready.extend(arrived)
+        self._arrived.set()
+
+    def _received(self, message: Message) -> Incoming | None:
+        # These are set on every message that is not an error.
+        name, number = cast("str", message.topic()), cast("int", message.partition())
+        offset = cast("int", message.offset())
+        topic, timestamp = self._topics[name], message.timestamp()[1] / 1000
+        part = _part_of(message) if topic.parts else None
+        taken = self._hand.take((name, number), offset, message.value(), part, timestamp)
+        if taken is None:
+            return None
+        return Incoming(
+            topic=topic,
+            partition=number,
+            offset=taken[0],
+            key=message.key(),
+            value=taken[1],
+            timestamp=timestamp,
+        )
+
+    def _expire(self, wall: float) -> None:
+        with self._lock:
+            dropped = self._hand.expire(self._end_of, wall)
+        for (name, _), count in dropped.items():
+            metrics.parts_dropped.labels(self._topics[name].name).inc(count)
+
+    def _end_of(self, place: Place) -> int:
+        """The offset after the partition's last record, as last heard from the broker."""
+        return self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True)[1]
+
+    def _press(self) -> None:
+        """Pause what we cannot hold more of, resume what we can."""
+        with self._lock:
+            paused, resumed = self._hand.press()
+        if paused:
+            self._consumer.pause([TopicPartition(*place) for place in paused])
+        if resumed:
+            self._consumer.resume([TopicPartition(*place) for place in resumed])
+
+    def _commit(self) -> None:
+        if self._committing:
+            return
+        offsets = self._positions(None)
+        if not offsets:
+            return
+        try:
+            self._committing = True
+            self._consumer.commit(offsets=offsets, asynchronous=True)
+        except KafkaException as error:
+            self._committing = False
+            _log.warning("commit failed, tried again in a second error=%s", error)
+
+    def _positions(self, places: Iterable[Place] | None) -> list[TopicPartition]:
+        with self._lock:
+            positions = self._hand.positions(places)
+        return [TopicPartition(*place, position) for place, position in positions.items()]
+
+    # Callbacks of librdkafka, in the thread, out of `poll`.
+
+    def _on_commit(self, error: KafkaError | None, offsets: list[TopicPartition]) -> None:
+        self._committing = False
+        with self._lock:
+            for place in offsets:
+                if error is None and place.error is None:
+                    self._hand.committed((place.topic, place.partition), place.offset)
+        if error is not None:
+            _log.warning("commit failed, tried again in a second error=%s", error.str())
+
+    def _on_assign(
+        self, consumer: confluent_kafka.Consumer, assigned: list[TopicPartition]
+    ) -> None:
+        with self._lock:
+            self._hand.assign(_places(assigned))
+        consumer.incremental_assign(assigned)
+        # A partition that was paused when it was lost comes back paused (seen with 2.16).
+        consumer.resume(assigned)
+        self._assigned = True
+        _log.info("assigned partitions=%s", _listed(assigned))
+
+    def _on_revoke(self, consumer: confluent_kafka.Consumer, revoked: list[TopicPartition]) -> None:
+        offsets = self._positions(_places(revoked))
+        if offsets:
+            try:
+                consumer.commit(offsets=offsets, asynchronous=False)
+            except KafkaException as error:
+                _log.warning("commit at revocation failed, work is repeated error=%s", error)
+        self._forget(revoked)
+        consumer.incremental_unassign(revoked)
+        _log.info("revoked partitions=%s", _listed(revoked))
+
+    def _on_lost(self, consumer: confluent_kafka.Consumer, lost: list[TopicPartition]) -> None:
+        """Someone else may have these already: nothing is committed."""
+        self._assigned = False
+        self._committing = False
+        self._forget(lost)
+        consumer.incremental_unassign(lost)
+        _log.warning("lost, work is repeated elsewhere partitions=%s", _listed(lost))
+
+    def _forget(self, partitions: list[TopicPartition]) -> None:
+        gone = set(_places(partitions))
+        with self._lock:
+            self._hand.forget(gone)
+        self._loop.call_soon_threadsafe(self._drop_ready, gone)
+
+    def _drop_ready(self, gone: set[Place]) -> None:
+        """Drop records of partitions that are not ours any more and were not begun."""
+        dropped = [message for message in self._ready if self._place(message) in gone]
+        if not dropped:
+            return
+        with self._lock:
+            for message in dropped:
+                self._hand.drop(self._place(message), message.offset)
+        kept = [message for message in self._ready if self._place(message) not in gone]
+        self._ready.clear()
+        self._ready.extend(kept)
+
+    def _place(self, message: Incoming) -> Place:
+        return options.physical(self._settings, message.topic), message.partition
+
+    def _on_statistics(self, text: str) -> None:
+        state = statistics.read(text)
+        self._connected = state.connected
+        for name, lag in state.lag.items():
+            if name in self._topics:
+                metrics.lag.labels(self._topics[name].name).set(lag)
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - librdkafka's own name
+            self._connected = False
+        _log.debug("consumer: %s", error.str())  # librdkafka logs it itself
+
+
+def _part_of(message: Message) -> chunks.Part | None:
+    headers = message.headers() or []
+    for name, value in headers.items() if isinstance(headers, dict) else headers:
+        if name == chunks.HEADER and isinstance(value, bytes):
+            return chunks.read_header(value)
+    return None
+
+
+def _places(partitions: list[TopicPartition]) -> list[Place]:
+    return [(partition.topic, partition.partition) for partition in partitions]
+
+
+def _listed(places: list[TopicPartition]) -> str:
+    return ",".join(f"{place.topic}/{place.partition}" for place in places) or "none"
