@@ -1,7 +1,7 @@
 """The frontier's rate on one core: `url-discovered` octets in, `url-admitted` octets out, no Kafka.
 
 Pages with 100 links each to one host, 90 of which have passed before; decode, admit, encode,
-remember. `python benchmarks/frontier.py [pages]` prints one line.
+remember. `python -m benchmarks.frontier [pages]` prints one line.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """CPU per page, by step, and the whole parser against bare trafilatura; ratios of one run.
 
-    python benchmarks/parser.py DIRECTORY [--pages 60] [--rounds 3]
+    python -m benchmarks.parser DIRECTORY [--pages 60] [--rounds 3]
 
 DIRECTORY holds HTML files (a documentation package will do). Steps are timed one page after
 another, round by round, so that a machine that slows down slows all of them down.

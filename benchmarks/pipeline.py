@@ -1,6 +1,6 @@
 """The whole pipeline against a bare loop of httpx GET and trafilatura, on the same pages.
 
-    python benchmarks/pipeline.py --pages 1000 --hosts 20
+    python -m benchmarks.pipeline --pages 1000 --hosts 20
 
 Both crawl a demo web on loopback in one run, so the ratios hold whatever the machine is busy
 with. CPU is what the kernel counted for each process between the first seed and the moment when
