@@ -20,7 +20,11 @@ demo: setup
 	@$(BIN)/recrawl demo
 
 test: setup
-	$(BIN)/pytest
+	$(BIN)/pytest --ignore=tests/real
+
+# Debian's manuals behind Debian's nginx: apt-get install nginx-light python3.11-doc postgresql-doc-15
+test-real: setup
+	$(BIN)/pytest -s tests/real
 
 test-fast: setup
 	$(BIN)/pytest tests/common tests/frontier tests/scheduler tests/fetcher tests/parser

@@ -7,6 +7,7 @@ like are head.py's: the extractor's own metadata would cost as much as the text.
 import re
 from typing import Literal
 
+import lxml.etree
 import lxml.html
 import trafilatura
 from selectolax.lexbor import LexborHTMLParser
@@ -31,6 +32,20 @@ _REFERENCES = re.compile(
     re.IGNORECASE,
 )
 """References to characters that XML forbids: one of them and trafilatura gives no text at all."""
+_INLINE = ("em", "strong", "b", "i", "u", "code", "kbd", "samp", "var", "tt", "q", "sub", "sup")
+"""Elements that only say how words look; nested, the extractor loses their words or the order."""
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_TEXT_BLOCKS = ("p", "dt", "td", "th", *_HEADINGS)
+"""Where a span is part of a sentence; the extractor drops some for what their class is called."""
+_INSIDE_DIVISIONS = (
+    *("div", "p", "li", "dd", "table", "pre", "blockquote", "form", "figure", "section"),
+    *("article", *_HEADINGS),
+)
+"""A division with one of these is more than a paragraph."""
+_WRITTEN_REFERENCES = re.compile(r"&amp;(?=#?\w+;)")
+"""References that a page shows to its readers (`&amp;lt;`): the extractor resolves them twice."""
+_TABLE_RULES = re.compile(r"^\|(?:---\|)+\n?", re.MULTILINE)
+_TABLE_ROWS = re.compile(r"^\| .*\\\|.*$", re.MULTILINE)
 _EMPTY_LINES = re.compile(r"\s*\n\s*")
 _SPACES = re.compile(r"[^\S\n]+")
 
@@ -48,12 +63,48 @@ def main_text(html: str, tree: LexborHTMLParser) -> str:
         parser = lxml.html.HTMLParser(
             encoding="utf-8", remove_comments=True, remove_pis=True, collect_ids=False
         )
-        octets = _REFERENCES.sub("", clean(html)).encode()
-        root = lxml.html.document_fromstring(octets, parser=parser)
+        html = _WRITTEN_REFERENCES.sub("&amp;amp;", _REFERENCES.sub("", clean(html)))
+        root = lxml.html.document_fromstring(html.encode(), parser=parser)
+        _simplify(root)
         text = trafilatura.extract(root, fast=True, include_comments=False)
     except Exception:  # noqa: BLE001 - whatever odd markup does to the extractor, body text stands in
         return ""
-    return clean(text or "").strip()
+    return clean(_without_markdown(text or "")).strip()
+
+
+def _simplify(root: lxml.html.HtmlElement) -> None:
+    """Make of a page what the extractor reads well.
+
+    A page without `main` gets one around its body: the extractor's last resort, where it would
+    else gather paragraphs and code from all over the page, without lists and out of order. An
+    id that a heading links to is an address, not the role that the extractor would see in it
+    ("menus", "related-functions"). Divisions of a list item are paragraphs, or the extractor
+    would write the last word of one and the first of the next as one word.
+    """
+    for heading in root.iter(*_HEADINGS):
+        section = heading.getparent()
+        name = None if section is None else section.get("id")
+        if name and any(link.get("href") == f"#{name}" for link in heading.iter("a")):
+            del section.attrib["id"]
+    for item in root.iter("li", "dd"):
+        for division in item.iter("div"):
+            if next(division.iterdescendants(*_INSIDE_DIVISIONS), None) is None:
+                division.tag = "p"
+    for block in root.iter(*_TEXT_BLOCKS):
+        lxml.etree.strip_tags(block, "span", *_INLINE)
+    lxml.etree.strip_tags(root, *_INLINE)
+    body = root.find("body")
+    if body is not None and root.find(".//main") is None:
+        main = body.makeelement("main")
+        main.text, body.text = body.text, None
+        main.extend(list(body))
+        body.append(main)
+
+
+def _without_markdown(text: str) -> str:
+    """Table rows as they read: no rule under the heads, no backslash before a bar."""
+    text = _TABLE_RULES.sub("", text)
+    return _TABLE_ROWS.sub(lambda row: row[0].replace("\\|", "|"), text)
 
 
 def body_text(tree: LexborHTMLParser) -> str:

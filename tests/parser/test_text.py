@@ -63,6 +63,58 @@ def test_a_stray_bracket_costs_no_more_than_html_says() -> None:
     assert WORDS in text
 
 
+def test_words_of_nested_inline_elements_stay_whole_and_in_order() -> None:
+    """From PostgreSQL's manual: code in em in code."""
+    html = f"""<body><div><p>{WORDS}</p><p>Two types: <code>bit(<em><code>n</code></em>)</code> and
+    <code>bit varying(<em><code>n</code></em>)</code>, where <em><code>n</code></em> is a
+    number.</p></div></body>"""
+    assert "Two types: bit(n) and bit varying(n), where n is a number." in main(html)
+
+
+def test_a_span_in_a_sentence_is_part_of_it_whatever_its_class() -> None:
+    """From Python's manual: a class with `menu` in it."""
+    html = f"""<body><div role=main><p>{WORDS}</p><p>Choose <span class=menuselection>Start,
+    Programs</span> and wait.</p></div></body>"""
+    assert "Choose Start, Programs and wait." in main(html)
+
+
+def test_a_section_is_not_left_out_for_the_words_of_its_permanent_link() -> None:
+    """From Python's manual: the section `#menus` of IDLE's page."""
+    html = f"""<body><div role=main><section id=idle><h1>IDLE<a href="#idle">¶</a></h1>
+    <p>{WORDS}</p><section id=menus><h2>Menus<a href="#menus">¶</a></h2>
+    <p>There are two main windows.</p></section></section></div></body>"""
+    assert "There are two main windows." in main(html)
+
+
+def test_lists_of_a_page_without_a_content_block_are_kept_in_their_place() -> None:
+    html = f"""<body><div><p>{WORDS}</p><dl><dt>term</dt><dd>What it means.</dd></dl>
+    <ul><li>an item</li></ul><p>{WORDS.upper()}</p></div></body>"""
+    found = [main(html).find(part) for part in (WORDS, "term", "means.", "item", WORDS.upper())]
+    assert found == sorted(found)
+    assert found[0] >= 0
+
+
+def test_divisions_of_a_list_item_do_not_run_together() -> None:
+    """From Java's manual: tables made of div."""
+    html = f"""<body><main><p>{WORDS}</p><ul><li><section><h2>Fields</h2><div><div>Type</div>
+    <div>Field</div><div><code>long</code></div></div></section></li></ul></main></body>"""
+    assert "Type Field long" in main(html).replace("\n", " ")
+
+
+def test_references_that_are_shown_stay_as_they_are_shown() -> None:
+    """From Python's manual of HTML."""
+    html = f"<body><article><p>{WORDS} Write &amp;lt; or &amp;#60; for &lt; here.</p></article>"
+    assert "Write &lt; or &#60; for < here." in main(html)
+
+
+def test_a_table_reads_without_markdown() -> None:
+    html = f"""<body><article><p>{WORDS}</p><table><tr><th>Operator</th><th>Meaning</th></tr>
+    <tr><td>a || b</td><td>joins both texts</td></tr></table><p>{WORDS}</p></article></body>"""
+    text = main(html)
+    assert "a || b | joins both texts" in text
+    assert "---" not in text
+
+
 def test_control_characters_do_not_reach_the_text() -> None:
     """Case PAR-03."""
     text = main(f"<body><article><p>one\x0btwo\x1f\0&#xD800;&#11;&#x1F; {WORDS}</p></article>")
