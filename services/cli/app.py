@@ -1,6 +1,7 @@
 """All commands in one place."""
 
 import logging
+import signal
 
 import typer
 
@@ -19,6 +20,9 @@ def quieten() -> None:
     """A continuous web crawler as a Kafka pipeline."""
     # What libraries log is for a service's log; a command's own words are enough for a person.
     logging.basicConfig(level=logging.CRITICAL)
+    # SIGTERM is Ctrl-C too; and Ctrl-C works even where a shell started us with it ignored.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
 
 
 for command in (

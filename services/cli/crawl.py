@@ -41,7 +41,8 @@ def crawl(
 ) -> None:
     """Crawl from these URLs to the end, with a live view.
 
-    Uses the pipeline of `recrawl up` if it runs, else starts one for as long as it takes.
+    Uses the pipeline of `recrawl up` if it runs, else starts one for as long as it takes. The
+    end is when the whole pipeline has nothing left to do, other jobs' work included.
     """
     settings = load()
     seeds = make_seeds(urls, scope=scope, depth=depth, max_pages=max_pages, job=job)

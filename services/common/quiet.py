@@ -59,6 +59,15 @@ def is_quiet(
     )
 
 
+def beyond(status: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    """The status without the retries that waited `before` a crawl began: they are not its own.
+
+    An earlier crawl's may wait for hours.
+    """
+    retrying = status.get("retrying", 0) - before.get("retrying", 0)
+    return {**status, "retrying": max(0, retrying)}
+
+
 def total(results: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """The sum of the answers of all partitions."""
     summed: Counter[str] = Counter()

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from services.common import quiet, records, topics
 from services.common.errors import Retry
@@ -37,43 +38,60 @@ def crawl(
     """Give the seeds to the pipeline and follow it until it is quiet.
 
     `ports` are the health servers of its services, `show` gets each progress, `check` raises
-    what should end this early, `pending` are the scheduler's counters that must come to nought.
+    what should end this early, `pending` are the scheduler's counters that must come to nought;
+    retries that waited before do not count.
 
     Raises:
         Retry, Stop: Kafka does not take the seeds, or refuses us.
     """
-    tally, offsets = Tally(), Offsets(settings)
+    tally = Tally()
     ports = list(ports)
     tally.add(scrape(ports))
-    begun = time.monotonic()
-    asyncio.run(_send(settings, seeds))
     rates: deque[float] = deque(maxlen=_LATELY)
-    status: dict[str, int] = {}
-    with Commander(settings) as commander:
+    with Commander(settings) as commander, Offsets(settings) as offsets:
+        left = _status(commander)
+        begun = time.monotonic()
+        asyncio.run(_send(settings, seeds))
         while True:
             check()
-            before = Reading(offsets.read(READS))
-            status = _status(commander)
-            after = Reading(offsets.read(READS))
+            seen = _look(commander, offsets)
             stored, at = tally.stored, time.monotonic()
             tally.add(scrape(ports))
             progress = Progress(
                 tally=tally,
-                status=status,
-                lag=after.lag,
+                status=seen.status if seen else {},
+                lag=seen.after.lag if seen else 0,
                 elapsed=at - begun,
                 rates=list(rates),
             )
             show(progress)
-            if status and quiet.is_quiet(before, status, after, pending):
+            if seen and quiet.is_quiet(
+                seen.before, quiet.beyond(seen.status, left), seen.after, pending
+            ):
                 return progress
             time.sleep(_PACE)
             rates.append((tally.stored - stored) / max(time.monotonic() - at, 0.001))
 
 
-def _status(commander: Commander) -> dict[str, int]:
-    """The scheduler's counters; empty if it is away for a moment."""
+class _Look(NamedTuple):
+    before: Reading
+    status: dict[str, int]
+    after: Reading
+
+
+def _look(commander: Commander, offsets: Offsets) -> _Look | None:
+    """Two readings and the scheduler's counters between them; None if an engine is away."""
     try:
-        return quiet.total(result.result for result in commander.status(timeout=5))
+        before = Reading(offsets.read(READS))
+        status = quiet.total(result.result for result in commander.status(timeout=5))
+        return _Look(before, status, Reading(offsets.read(READS)))
+    except Retry:
+        return None
+
+
+def _status(commander: Commander) -> dict[str, int]:
+    """The scheduler's counters; empty if it does not answer."""
+    try:
+        return quiet.total(result.result for result in commander.status())
     except Retry:
         return {}

@@ -196,7 +196,8 @@ class Pipeline:
         if service.start_at is not None:
             if now >= service.start_at:
                 self.start(service.name)
-        elif service.child is not None and (code := service.child.poll()) is not None:
+        elif service.child is not None and service.child.poll() is not None:
+            code = service.child.stop()  # closes its pipe
             service.child = None
             service.deaths.append(now)
             pause = restarts.wait(service.deaths, now)

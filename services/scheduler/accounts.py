@@ -8,9 +8,11 @@ from collections import Counter
 
 from services.common.records import Rules
 from services.scheduler.jobs import JobLedger
-from services.scheduler.rows import NEW, NOWHERE, Flight, HostRow, UrlRow
+from services.scheduler.rows import NEW, NOWHERE, Flight, HostRow, Landed, UrlRow
 
 PENDING = ("waiting", "in_flight", "retrying", "paused")
+_REMEMBERED = 64
+"""Reports of a host that may be repeated after a crash; about 30 octets each in its row."""
 
 
 class Accounts:
@@ -46,9 +48,15 @@ class Accounts:
         """The state a URL is in; the pending ones are told apart by `Ready`.
 
         The others are `over_limit` (its job has all its pages) and the outcome of its last fetch.
+
+        A crash can keep a host's row and lose what the same event wrote into the URL's. The
+        host's then says what it has counted, so that the event's repeat counts nothing twice.
         """
         if fingerprint in host.flights:
             return "in_flight"
+        landed = host.landed.get(fingerprint)
+        if landed is not None and (row is None or row.scheduled < landed.scheduled):
+            return landed.state
         if row is None:
             return None
         if row.bucket in (NEW, NOWHERE):
@@ -81,6 +89,13 @@ class Accounts:
         if flight is not None:
             self.in_flight -= 1
             self._hold(flight.job, -1)
+
+    def note(self, host: HostRow, fingerprint: bytes, scheduled: float, state: str | None) -> None:
+        """A report was counted: remember it for as long as a crash may bring it back."""
+        host.landed.pop(fingerprint, None)
+        host.landed[fingerprint] = Landed(scheduled, state or "")
+        while len(host.landed) > _REMEMBERED:
+            del host.landed[next(iter(host.landed))]
 
     def page_stored(self, host: HostRow, rules: Rules | None) -> None:
         """A page of a job was stored for the first time."""

@@ -63,7 +63,7 @@ class Partition:
         host.rules[event.rules.job] = event.rules
         for admitted in event.urls:
             row = rows.url(admitted.fingerprint)
-            before = self._accounts.state(host, admitted.fingerprint, row)
+            before = self._counted_as(rows, host, admitted.fingerprint, row)
             if row is None:
                 row = UrlRow(url=admitted.url, job=event.rules.job, depth=admitted.depth)
             elif not self._wants_again(rows, event, host, admitted):
@@ -164,8 +164,9 @@ class Partition:
     def _learn(
         self, event: CrawlReported, rows: Rows, host: HostRow, row: UrlRow | None, now: float
     ) -> None:
-        before = self._accounts.state(host, event.fingerprint, row)
+        before = self._counted_as(rows, host, event.fingerprint, row)
         flight = host.flights.get(event.fingerprint)
+        counted = _counted(host, event.fingerprint, event.scheduled_at)
         if row is None:
             # Part of the state was lost; the report says enough to know the URL again (A9).
             self.happened["unknown"] += 1
@@ -179,16 +180,21 @@ class Partition:
         rules = host.rules.get(event.job)
         if event.outcome in (Outcome.OK, Outcome.UNCHANGED) and not row.stored:
             row.stored = event.job == row.job
-            self._accounts.page_stored(host, rules)
+            self._accounts.page_stored(host, None if counted else rules)
         deeper = flight is not None and row.depth < flight.depth
-        if event.job != row.job or (deeper and rules is not None and rules.max_depth is not None):
+        limited = rules is not None and rules.max_depth is not None
+        if event.fingerprint in host.flights:
+            pass  # A later request is under way; its report files the URL.
+        elif event.job != row.job or (deeper and limited):
             # Another job took it over, or it came nearer to a seed, while it was under way.
             row.follow = True
             timeline.file_now(rows, host, event.fingerprint, row)
-        elif event.fingerprint not in host.flights:
+        else:
             self._file(rows, host, event.fingerprint, row, now)
         after = self._accounts.state(host, event.fingerprint, row)
         self._accounts.move(host, before, after)
+        if after != "in_flight":
+            self._accounts.note(host, event.fingerprint, event.scheduled_at, after)
         rows.save_url(event.fingerprint, row)
         rows.save_host(host)
 
@@ -210,16 +216,37 @@ class Partition:
 
     def _heal(self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float) -> None:
         """Give a URL its place back that an event cut short may have left without one."""
-        filed = timeline.is_filed(rows, host, fingerprint, row)
-        if not filed and fingerprint not in host.flights and row.bucket != NOWHERE:
+        if timeline.is_lost(rows, host, fingerprint, row):
+            before = self._counted_as(rows, host, fingerprint, row)
             self._file(rows, host, fingerprint, row, now)
+            after = self._accounts.state(host, fingerprint, row)
+            self._accounts.move(host, before, after)
+            self._accounts.note(host, fingerprint, row.scheduled, after)
             rows.save_url(fingerprint, row)
             rows.save_host(host)
+
+    def _counted_as(
+        self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow | None
+    ) -> str | None:
+        """The state that the host's row has counted a URL in, None if it has not.
+
+        That is the state the URL's row is in, unless a crash kept that and lost the host's.
+        """
+        if row is not None and row.scheduled and timeline.is_lost(rows, host, fingerprint, row):
+            landed = host.landed.get(fingerprint)
+            return None if landed is None else landed.state
+        return self._accounts.state(host, fingerprint, row)
 
     def _file(self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float) -> None:
         due = timeline.slot(row.due, now, self._settings.bucket_width)
         retry = 0 < row.attempt < self._settings.max_attempts
         timeline.file_at(rows, host, fingerprint, row, due=due, retry=retry)
+
+
+def _counted(host: HostRow, fingerprint: bytes, scheduled: float) -> bool:
+    """Whether the host's row has counted this report, or a later one of the same URL."""
+    landed = host.landed.get(fingerprint)
+    return landed is not None and landed.scheduled >= scheduled
 
 
 def _write_again(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow) -> None:

@@ -75,6 +75,13 @@ class Flight(msgspec.Struct, array_like=True):
     """The job whose `max_pages` it counts towards; empty if none."""
 
 
+class Landed(msgspec.Struct, array_like=True):
+    """A report that the host's row has counted; what it knows if the URL's row got lost."""
+
+    scheduled: float
+    state: str
+
+
 class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """One host: its pace, its part of the timeline and its requests under way."""
 
@@ -94,6 +101,8 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """When the back-off was last widened."""
     not_before: float = 0.0
     """No request is handed out before this time."""
+    landed: dict[bytes, Landed] = {}
+    """The last reports, newest last, by fingerprint; see `Accounts.state`."""
 
 
 class Tables(Protocol):

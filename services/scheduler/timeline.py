@@ -7,7 +7,7 @@ a single write. A bucket's due time is the bucket's alone, so moving a bucket mo
 
 import math
 
-from services.scheduler.rows import NEW, Bucket, HostRow, Rows, UrlRow
+from services.scheduler.rows import NEW, NOWHERE, Bucket, HostRow, Rows, UrlRow
 
 _ID = 16
 """Octets of a fingerprint."""
@@ -60,6 +60,15 @@ def is_filed(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow) -> bool
     )
 
 
+def is_lost(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow) -> bool:
+    """Whether the URL waits nowhere, is not under way, and should be one of both."""
+    return (
+        row.bucket != NOWHERE
+        and fingerprint not in host.flights
+        and not is_filed(rows, host, fingerprint, row)
+    )
+
+
 def write_again(rows: Rows, host: HostRow, row: UrlRow) -> None:
     """Write the entry of a filed URL once more, though it has not changed."""
     key = _key(host, row.bucket, row.position)
@@ -69,12 +78,16 @@ def write_again(rows: Rows, host: HostRow, row: UrlRow) -> None:
 def peek(rows: Rows, host: HostRow, number: int) -> tuple[bytes, UrlRow] | None:
     """The first URL that really waits in the bucket, left there.
 
-    Stale entries before it are dropped, and the bucket itself when nothing is left.
+    Stale entries before it are dropped, and the bucket itself when nothing is left. The last
+    entry of a URL whose row points nowhere (a crash kept its host's row only) is not stale.
     """
     while (bucket := host.buckets.get(number)) is not None and bucket.read < bucket.write:
         fingerprint = _entry(rows, host, number, bucket.read)
         row = rows.url(fingerprint) if fingerprint else None
-        if row is not None and (row.bucket, row.position) == (number, bucket.read):
+        if row is not None and (
+            (row.bucket, row.position) == (number, bucket.read)
+            or is_lost(rows, host, fingerprint, row)
+        ):
             return fingerprint, row
         bucket.stale = max(bucket.stale - 1, 0)
         advance(rows, host, number)

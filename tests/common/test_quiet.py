@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.common.kafka.offsets import Place
-from services.common.quiet import RETRYING, Reading, is_quiet, total
+from services.common.quiet import RETRYING, Reading, beyond, is_quiet, total
 
 PLACE = Place(service="parser", topic="fetch-completed", partition=0, committed=5, first=2, end=5)
 DONE = Reading([PLACE])
@@ -36,6 +36,14 @@ def test_work_in_the_scheduler_is_not(state: str) -> None:
 def test_retries_for_later_count_only_if_asked() -> None:
     assert is_quiet(DONE, {"retrying": 1}, DONE)
     assert not is_quiet(DONE, {"retrying": 1}, DONE, RETRYING)
+
+
+def test_retries_of_an_earlier_crawl_are_not_waited_for() -> None:
+    """They may be due in an hour, and the demo would wait for them."""
+    assert beyond({"retrying": 8, "ok": 3}, {"retrying": 8}) == {"retrying": 0, "ok": 3}
+    assert beyond({"retrying": 9}, {"retrying": 8}) == {"retrying": 1}
+    assert beyond({"retrying": 1}, {"retrying": 8}) == {"retrying": 0}
+    assert beyond({"waiting": 2}, {}) == {"waiting": 2, "retrying": 0}
 
 
 def test_a_group_that_never_committed_lags_by_what_the_topic_holds() -> None:

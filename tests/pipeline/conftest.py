@@ -3,11 +3,10 @@
 A module says what it crawls and how by its own `world` and `tuning`.
 """
 
-import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,11 @@ import confluent_kafka
 import pytest
 from cassandra.cluster import Cluster  # type: ignore[import-untyped]  # it ships no types
 
-from services.common import codec, quiet, records
+from services.common import codec, quiet, records, topics
 from services.common.kafka import options
 from services.common.settings import Settings
 from services.common.topics import Topic
+from services.common.urls import parse
 from services.local.crawl import crawl as follow
 from services.local.demo import DemoWeb, Running, serve
 from services.local.engines import Endpoints
@@ -32,7 +32,7 @@ GROUPS = ("scheduler", "fetcher", "parser")
 @pytest.fixture(scope="module")
 def world() -> DemoWeb:
     """The web that the module's tests crawl."""
-    return DemoWeb(hosts=8, pages=100, slow=0.1)
+    return DemoWeb(hosts=8, pages=100, slow=0.1, trap=False)
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +95,21 @@ def crawl(place: Settings, services: Pipeline) -> Callable[..., Progress]:
 
 
 @pytest.fixture(scope="module")
+def seed(place: Settings, services: Pipeline) -> Callable[..., None]:
+    """Gives the pipeline some URLs and does not wait; fields of `Seed` by name."""
+    assert services.problems() == []
+
+    def send(*urls: str, **fields: Any) -> None:  # noqa: ANN401 - any field of the record
+        producer = confluent_kafka.Producer(options.client(place.kafka))
+        for url in urls:
+            value = codec.encode(topics.SEEDS, records.Seed(url=url, **fields))
+            producer.produce(options.physical(place.kafka, topics.SEEDS), value)
+        assert producer.flush(PATIENCE) == 0
+
+    return send
+
+
+@pytest.fixture(scope="module")
 def select(place: Settings) -> Iterator[Callable[..., list[Any]]]:
     """Runs a CQL query on the crawl's keyspace."""
     host, port = place.cassandra.contact_points.split(":")
@@ -109,15 +124,15 @@ def select(place: Settings) -> Iterator[Callable[..., list[Any]]]:
 
 @pytest.fixture(scope="module")
 def fetches(select: Callable[..., list[Any]]) -> Callable[[str], dict[str, list[Any]]]:
-    """The rows of a job's fetches by URL, oldest first."""
+    """The rows of a job's fetches by the URL's identity, oldest first."""
 
     def read(job: str) -> dict[str, list[Any]]:
         found = defaultdict(list)
         for row in select(
-            "SELECT url, job, outcome, reason, status, changed, fetched_at, started_at FROM pages"
+            "SELECT url, job, outcome, reason, changed, fetched_at, started_at, elapsed FROM pages"
         ):
             if row.job == job:
-                found[row.url].append(row)
+                found[parse(row.url).identity].append(row)
         return {url: sorted(rows, key=lambda row: row.fetched_at) for url, rows in found.items()}
 
     return read
@@ -163,22 +178,3 @@ def eventually() -> Callable[..., None]:
             time.sleep(0.1)
 
     return wait
-
-
-@pytest.fixture
-def ended() -> Iterator[Callable[["subprocess.Popen[Any]"], "subprocess.Popen[Any]"]]:
-    """Takes in processes that must not outlive the test."""
-    taken: list[subprocess.Popen[Any]] = []
-
-    def take(process: "subprocess.Popen[Any]") -> "subprocess.Popen[Any]":
-        taken.append(process)
-        return process
-
-    yield take
-    for process in taken:
-        with suppress(ProcessLookupError):
-            process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()

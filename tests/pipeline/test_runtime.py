@@ -263,7 +263,7 @@ def test_a_broker_that_goes_and_comes_back_costs_nothing(
     """KAF-05: 8 s without a broker in mid-work, and a SIGTERM in a second outage."""
     broker = engines.kafka_node
     assert broker is not None, "this test stops Kafka: run it without RECRAWL_KAFKA__BOOTSTRAP"
-    urls = [f"slow:0.2:{number}" for number in range(1500)]
+    urls = [f"slow:0.2:{number}" for number in range(700)]
     produce(kafka, [seed(url) for url in urls])
     log = tmp_path / "log"
     with echo(kafka, log, RECRAWL_RUNTIME__DRAIN="2") as process:

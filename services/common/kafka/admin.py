@@ -170,10 +170,8 @@ def connect(settings: Kafka) -> AdminClient:
     Raises:
         Stop: the options are wrong.
     """
-    try:
+    with options.checked():
         return AdminClient(options.client(settings))
-    except KafkaException as error:
-        raise Stop(f"RECRAWL_KAFKA__OPTIONS: {error.args[0].str()}") from error
 
 
 def mapped(settings: Kafka, error: KafkaError) -> Retry | Stop:

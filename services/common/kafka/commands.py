@@ -23,15 +23,16 @@ class Commander:
         self._settings = settings
         self._commands = options.physical(settings, topics.COMMANDS)
         self._results = options.physical(settings, topics.COMMAND_RESULTS)
-        self._producer = confluent_kafka.Producer(
-            options.client(settings, {"acks": "all", "message.timeout.ms": int(TIMEOUT * 1000)})
-        )
-        self._consumer = confluent_kafka.Consumer(
-            options.client(
-                settings,
-                {"group.id": f"recrawl-ask-{uuid4().hex}", "enable.auto.commit": False},
+        with options.checked():
+            self._producer = confluent_kafka.Producer(
+                options.client(settings, {"acks": "all", "message.timeout.ms": int(TIMEOUT * 1000)})
             )
-        )
+            self._consumer = confluent_kafka.Consumer(
+                options.client(
+                    settings,
+                    {"group.id": f"recrawl-ask-{uuid4().hex}", "enable.auto.commit": False},
+                )
+            )
         self._assigned = False
 
     def __enter__(self) -> Self:

@@ -59,29 +59,19 @@ class Consumer:
         """The last error and when it came."""
         self.polled_at = time.monotonic()
         """When the thread last made progress."""
-        self._consumer = confluent_kafka.Consumer(
-            options.client(
-                settings,
-                {
-                    "group.id": options.group(settings, service),
-                    "enable.auto.commit": False,
-                    "enable.auto.offset.store": False,
-                    "auto.offset.reset": "earliest",
-                    "partition.assignment.strategy": "cooperative-sticky",
-                    "session.timeout.ms": 10_000,
-                    "heartbeat.interval.ms": 2_000,
-                    "allow.auto.create.topics": False,
-                    # Small prefetch: what is fetched and then paused is fetched again.
-                    "queued.min.messages": 1_000,
-                    "queued.max.messages.kbytes": 16 * 1024,
-                    "fetch.queue.backoff.ms": 20,
-                    "statistics.interval.ms": 1_000,
-                    "stats_cb": self._on_statistics,
-                    "error_cb": self._on_error,
-                    "on_commit": self._on_commit,
-                },
+        with options.checked():
+            self._consumer = confluent_kafka.Consumer(
+                options.client(
+                    settings,
+                    {
+                        "group.id": options.group(settings, service),
+                        **options.CONSUMER,
+                        "stats_cb": self._on_statistics,
+                        "error_cb": self._on_error,
+                        "on_commit": self._on_commit,
+                    },
+                )
             )
-        )
         self._thread = threading.Thread(target=self._run, name="consumer", daemon=True)
         self._thread.start()
 

@@ -116,9 +116,10 @@ class Offsets:
             return {}
         if service not in self._members:
             member = {"group.id": options.group(self._settings, service)}
-            self._members[service] = confluent_kafka.Consumer(
-                options.client(self._settings, member)
-            )
+            with options.checked():
+                self._members[service] = confluent_kafka.Consumer(
+                    options.client(self._settings, member)
+                )
         found = self._members[service].committed(asked, timeout=TIMEOUT)
         for each in found:
             if each.error is not None:

@@ -21,9 +21,6 @@ from services.common.topics import Topic
 
 _log = logging.getLogger(__name__)
 
-LARGEST = 32 * 1024 * 1024
-"""Octets of one record before the producer itself refuses it; topics refuse theirs earlier."""
-
 Headers = list[tuple[str, str | bytes | None]]
 _Settle = tuple[asyncio.Future[None], RecrawlError | None]
 
@@ -42,25 +39,17 @@ class Producer:
         self._fatal = ""
         self._connected = False
         self._closing = threading.Event()
-        self._producer = confluent_kafka.Producer(
-            options.client(
-                settings,
-                {
-                    "acks": "all",
-                    "enable.idempotence": True,
-                    "compression.type": "lz4",
-                    "linger.ms": 5,
-                    "partitioner": "murmur2_random",
-                    "message.max.bytes": LARGEST,
-                    "message.timeout.ms": 60_000,
-                    "queue.buffering.max.messages": 20_000,
-                    "queue.buffering.max.kbytes": 64 * 1024,
-                    "statistics.interval.ms": 1_000,
-                    "stats_cb": self._on_statistics,
-                    "error_cb": self._on_error,
-                },
+        with options.checked():
+            self._producer = confluent_kafka.Producer(
+                options.client(
+                    settings,
+                    {
+                        **options.PRODUCER,
+                        "stats_cb": self._on_statistics,
+                        "error_cb": self._on_error,
+                    },
+                )
             )
-        )
         self._thread = threading.Thread(target=self._poll, name="producer", daemon=True)
         self._thread.start()
 
