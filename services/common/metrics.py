@@ -27,6 +27,11 @@ urls_refused = Counter("recrawl_urls_refused_total", "URLs the frontier refused.
 urls_repeated = Counter(
     "recrawl_urls_repeated_total", "Links left out because they had passed the frontier lately."
 )
+urls_merged = Counter(
+    "recrawl_urls_merged_total",
+    "Links whose identity a rule beyond the standard changed.",
+    ["rule"],
+)
 links_cut = Counter("recrawl_links_cut_total", "Links of a page that were not taken.", ["reason"])
 
 fetches = Counter("recrawl_fetches_total", "Fetches finished.", ["outcome", "reason"])

@@ -100,6 +100,8 @@ class AdmittedUrl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     fingerprint: bytes
     """16 octets: BLAKE2b of the URL's identity; what makes two URLs one."""
     depth: int = 0
+    moved: bool = False
+    """The known URL of this fingerprint redirects here: this is what is fetched from now on."""
 
 
 class UrlAdmitted(Record, frozen=True, kw_only=True):

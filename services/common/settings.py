@@ -62,6 +62,9 @@ class Frontier(_Group):
 
     default_scope: Scope = "host"
     """Scope of seeds that name none."""
+    rules_file: Path | None = None
+    """TOML file of identity rules by host (docs/identity.md); none: the standard alone. Who
+    looks pages up by URL (`recrawl page`, `recrawl explain`) needs the same file."""
     max_url_length: int = Field(default=2048, ge=64)
     """Longer URLs are refused (reason `too-long`)."""
     cache_size: int = Field(default=1_000_000, ge=0)

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from services.common import urls
 from services.common.errors import DeadLetter
-from services.common.records import AdmittedUrl, Rules, Scope, UrlAdmitted, UrlDiscovered
+from services.common.identity_rules import IdentityRules, Named
+from services.common.records import AdmittedUrl, Link, Rules, Scope, UrlAdmitted, UrlDiscovered
 from services.common.urls import BadUrl, Url, fingerprint, parse
 from services.frontier import seeds
 from services.frontier.cache import Passed, tag
@@ -35,6 +36,7 @@ class Limits:
     max_url_length: int
     max_record: int
     """Octets that a produced record may have."""
+    identity: IdentityRules = field(default_factory=IdentityRules)
 
 
 @dataclass(slots=True)
@@ -48,6 +50,8 @@ class Admission:
     """Links refused, by a reason of `REFUSALS`."""
     repeated: int = 0
     """Links that the cache knows, or that the record holds twice."""
+    merged: Counter[str] = field(default_factory=Counter)
+    """Links whose identity a rule changed, by a kind of `identity_rules.KINDS`."""
 
 
 def admit_seed(value: bytes | None, limits: Limits) -> Admission:
@@ -60,19 +64,21 @@ def admit_seed(value: bytes | None, limits: Limits) -> Admission:
     """
     seed, url = seeds.read(value, limits.max_url_length)
     scope = seed.scope or limits.default_scope
+    named = limits.identity.name(url)
     rules = Rules(
         job=seed.job,
         scope=scope,
-        root=root_of(url, scope),
+        root=root_of(url, named.host, scope),
         max_depth=seed.max_depth,
         max_pages=seed.max_pages,
         fresh_after=seed.fresh_after,
     )
-    key = fingerprint(url.identity)
+    key = fingerprint(named.identity)
     admitted = AdmittedUrl(url=url.href, fingerprint=key)
     return Admission(
-        admitted=[UrlAdmitted(host=url.host, rules=rules, urls=[admitted])],
+        admitted=[UrlAdmitted(host=named.host, rules=rules, urls=[admitted])],
         passed={key + tag(rules): 0},
+        merged=Counter(named.merges),
     )
 
 
@@ -85,7 +91,7 @@ def admit_links(discovered: UrlDiscovered, cache: Passed, limits: Limits) -> Adm
     depth = discovered.depth
     if depth < 0:
         raise DeadLetter("schema", "`depth` must not be negative")
-    rules = _rules(discovered)
+    rules = _rules(discovered, limits.identity)
     result = Admission()
     if rules.max_depth is not None and depth > rules.max_depth:
         if discovered.links:
@@ -103,18 +109,22 @@ def admit_links(discovered: UrlDiscovered, cache: Passed, limits: Limits) -> Adm
         except BadUrl as error:
             result.refused[error.reason] += 1
             continue
-        reason = _refusal(url, rules, scoped, limits)
+        named = limits.identity.name(url)
+        reason = _refusal(url, named.host, rules, scoped, limits)
         if reason is not None:
             result.refused[reason] += 1
             continue
-        digest = fingerprint(url.identity)
+        if named.merges:
+            result.merged.update(named.merges)
+        digest = fingerprint(named.identity)
         key = digest + suffix
-        if key in result.passed or cache.knows(key, depth):
+        moved = bool(link.rel) and _is_move(link, named, discovered.source, limits.identity)
+        if key in result.passed or (not moved and cache.knows(key, depth)):
             result.repeated += 1
             continue
         result.passed[key] = depth
-        admitted = AdmittedUrl(url=url.href, fingerprint=digest, depth=depth)
-        found.setdefault(url.host, []).append(admitted)
+        admitted = AdmittedUrl(url=url.href, fingerprint=digest, depth=depth, moved=moved)
+        found.setdefault(named.host, []).append(admitted)
     result.admitted = [
         UrlAdmitted(host=host, rules=rules, urls=part)
         for host, admitted_urls in found.items()
@@ -123,7 +133,20 @@ def admit_links(discovered: UrlDiscovered, cache: Passed, limits: Limits) -> Adm
     return result
 
 
-def _rules(discovered: UrlDiscovered) -> Rules:
+def _is_move(link: Link, named: Named, source: str, identity: IdentityRules) -> bool:
+    """Whether a redirect leads to another writing of the URL that it comes from.
+
+    Both have one identity, so the target would pass for known and never be fetched.
+    """
+    if "redirect" not in link.rel or link.url == source:
+        return False
+    try:
+        return identity.name(parse(source)).identity == named.identity
+    except BadUrl:
+        return False
+
+
+def _rules(discovered: UrlDiscovered, identity: IdentityRules) -> Rules:
     """The rules that the links are judged by: their seed's.
 
     A seed that moved takes its scope along: who seeds `example.org` and is sent on to
@@ -136,18 +159,21 @@ def _rules(discovered: UrlDiscovered) -> Rules:
     if "redirect" not in target.rel:
         return rules
     try:
-        return replace(rules, root=root_of(parse(target.url), rules.scope))
+        url = parse(target.url)
     except BadUrl:
         return rules
+    return replace(rules, root=root_of(url, identity.name(url).host, rules.scope))
 
 
-def _refusal(url: Url, rules: Rules, scoped: dict[str, bool], limits: Limits) -> str | None:
+def _refusal(
+    url: Url, host: str, rules: Rules, scoped: dict[str, bool], limits: Limits
+) -> str | None:
     """Why a well-formed URL is refused; `scoped` keeps the verdict on each host of a record."""
     if len(url.href) > limits.max_url_length:
         return "too-long"
     inside = scoped.get(url.host)
     if inside is None:
-        inside = scoped[url.host] = within(url, rules)
+        inside = scoped[url.host] = within(url, host, rules)
     return None if inside else "scope"
 
 

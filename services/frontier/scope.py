@@ -4,13 +4,13 @@ from services.common.records import Rules, Scope
 from services.common.urls import Url, registered_domain
 
 
-def root_of(url: Url, scope: Scope) -> str:
-    """What the scope of a seed at `url` is measured against."""
+def root_of(url: Url, host: str, scope: Scope) -> str:
+    """What the scope of a seed at `url`, known under `host`, is measured against."""
     if scope == "any":
         return ""
-    return url.host if scope == "host" else registered_domain(url.hostname)
+    return host if scope == "host" else registered_domain(url.hostname)
 
 
-def within(url: Url, rules: Rules) -> bool:
-    """Whether `url` is inside the scope of `rules`; the scheme makes no difference."""
-    return root_of(url, rules.scope) == rules.root
+def within(url: Url, host: str, rules: Rules) -> bool:
+    """Whether `url`, known under `host`, is inside the scope; the scheme makes no difference."""
+    return root_of(url, host, rules.scope) == rules.root

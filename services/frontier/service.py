@@ -5,7 +5,7 @@ All decisions are core.py's. A URL is remembered as passed only once the broker 
 
 from typing import ClassVar
 
-from services.common import metrics
+from services.common import metrics, rules_file
 from services.common.codec import decode
 from services.common.kafka import Incoming, Producer
 from services.common.settings import Settings
@@ -28,6 +28,7 @@ class Frontier:
             default_scope=settings.frontier.default_scope,
             max_url_length=settings.frontier.max_url_length,
             max_record=settings.kafka.max_record,
+            identity=rules_file.load(settings.frontier.rules_file),
         )
 
     async def open(self) -> None:
@@ -49,6 +50,8 @@ class Frontier:
         self._passed.remember(admission.passed)
         metrics.urls_admitted.inc(len(admission.passed))
         metrics.urls_repeated.inc(admission.repeated)
+        for rule, count in admission.merged.items():
+            metrics.urls_merged.labels(rule).inc(count)
         for reason, count in admission.refused.items():
             metrics.urls_refused.labels(reason).inc(count)
 

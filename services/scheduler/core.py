@@ -24,6 +24,8 @@ from services.scheduler.policies import Policy
 from services.scheduler.ready import Ready
 from services.scheduler.rows import NEW, NOWHERE, HostRow, Rows, UrlRow
 
+_MAX_MOVES = 3
+"""Redirects in a row from a URL to another writing of itself that are followed."""
 _WAKES = 128
 """Hosts looked at by one tick at most, so that no event takes long."""
 
@@ -145,6 +147,12 @@ class Partition:
         filed = timeline.is_filed(rows, host, admitted.fingerprint, row)
         flies = admitted.fingerprint in host.flights
         waits_now = flies or (filed and row.bucket == NEW)
+        if admitted.moved and admitted.url != row.url and row.moves < _MAX_MOVES:
+            # One under way is the redirect itself; its report files the target.
+            row.url = admitted.url
+            row.moves += 1
+            rows.save_url(admitted.fingerprint, row)
+            return not waits_now
         same_job = row.job == event.rules.job
         stale = row.scheduled < event.rules.fresh_after
         if stale and not (same_job and (waits_now or row.attempt)):
@@ -181,8 +189,14 @@ class Partition:
             row.stored = event.job == row.job
             self._accounts.page_stored(host, rules)
         deeper = flight is not None and row.depth < flight.depth
-        if event.job != row.job or (deeper and rules is not None and rules.max_depth is not None):
-            # Another job took it over, or it came nearer to a seed, while it was under way.
+        moved = event.url != row.url
+        if (
+            moved
+            or event.job != row.job
+            or (deeper and rules is not None and rules.max_depth is not None)
+        ):
+            # While it was under way it moved, another job took it over, or it came nearer to
+            # a seed.
             row.follow = True
             timeline.file_now(rows, host, event.fingerprint, row)
         elif event.fingerprint not in host.flights:

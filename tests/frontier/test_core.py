@@ -1,5 +1,6 @@
 """From seeds and found links to admitted URLs, with a reason for each no."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from services.common.codec import encode
 from services.common.errors import DeadLetter
+from services.common.identity_rules import Block, IdentityRules
 from services.common.records import AdmittedUrl, Link, Rules, UrlAdmitted, UrlDiscovered
 from services.common.topics import URL_ADMITTED
 from services.common.urls import fingerprint, parse
@@ -57,6 +59,7 @@ def test_a_seed_is_admitted_with_the_rules_of_its_job() -> None:
             )
         ],
         passed={mark + tag(rules): 0},
+        merged=Counter({"tracking": 1}),
     )
 
 
@@ -264,3 +267,67 @@ def test_a_seed_that_moved_takes_its_scope_along() -> None:
 
 def test_a_page_that_moved_does_not() -> None:
     assert moved("http://other.test/", depth=1).refused == {"scope": 1}
+
+
+BY_HOST = Limits(
+    default_scope="host",
+    max_url_length=100,
+    max_record=900_000,
+    identity=IdentityRules(
+        {"h.test": Block(drop=["ref"], ignore_www=True, ignore_trailing_slash=True)}
+    ),
+)
+
+
+def test_rules_of_a_host_make_two_urls_one_and_each_merge_is_counted() -> None:
+    """D3: the first writing is fetched as it came, under the host that both share."""
+    seed = admit_seed(b"http://h.test/start", BY_HOST).admitted[0]
+    admission = admit_links(
+        discovered(
+            "http://www.h.test/x/?ref=1",
+            "http://h.test/x",
+            "http://www.h.test/y?utm_source=1",
+            rules=seed.rules,
+        ),
+        Passed(10),
+        BY_HOST,
+    )
+    [record] = admission.admitted
+    assert record.host == "h.test"
+    assert [item.url for item in record.urls] == [
+        "http://www.h.test/x/?ref=1",
+        "http://www.h.test/y?utm_source=1",
+    ]
+    assert record.urls[0].fingerprint == fingerprint("http://h.test/x")
+    assert admission.repeated == 1
+    assert admission.merged == {"drop": 1, "trailing-slash": 1, "www": 2, "tracking": 1}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "moves"),
+    [
+        ("http://h.test/a?utm_source=x", "http://h.test/a", True),
+        ("http://h.test/a", "http://www.h.test/a/", True),
+        ("http://h.test/a", "http://h.test/b", False),
+        ("http://h.test/a", "http://h.test/a", False),
+        ("nonsense", "http://h.test/a", False),
+    ],
+)
+def test_a_redirect_to_another_writing_of_the_same_url_is_no_repeat(
+    source: str, target: str, *, moves: bool
+) -> None:
+    """C1: else the page behind it would pass for known, and never be fetched."""
+    cache = Passed(10)
+    known = admit_links(discovered(target, depth=1), cache, BY_HOST)
+    cache.remember(known.passed)
+    record = UrlDiscovered(
+        host="h.test",
+        source=source,
+        rules=RULES,
+        depth=1,
+        links=[Link(url=target, rel="redirect")],
+        found_at=0.0,
+    )
+    admission = admit_links(record, cache, BY_HOST)
+    assert [item.moved for part in admission.admitted for item in part.urls] == [True] * moves
+    assert admission.repeated == (0 if moves else 1)

@@ -42,7 +42,12 @@ from services.frontier.scope import root_of, within
 def test_scope_is_measured_from_the_seed(
     scope: Scope, seed: str, inside: list[str], outside: list[str]
 ) -> None:
-    rules = Rules(scope=scope, root=root_of(parse(seed), scope))
-    assert within(parse(seed), rules)
-    assert [link for link in inside if not within(parse(link), rules)] == []
-    assert [link for link in outside if within(parse(link), rules)] == []
+    def passes(raw: str) -> bool:
+        url = parse(raw)
+        return within(url, url.host, rules)
+
+    start = parse(seed)
+    rules = Rules(scope=scope, root=root_of(start, start.host, scope))
+    assert passes(seed)
+    assert [link for link in inside if not passes(link)] == []
+    assert [link for link in outside if passes(link)] == []
