@@ -18,9 +18,9 @@ from services.common.records import AdmittedUrl, Link, Rules, Scope, UrlAdmitted
 from services.common.urls import BadUrl, Url, fingerprint, parse
 from services.frontier import seeds
 from services.frontier.cache import Passed, tag
-from services.frontier.scope import root_of, within
+from services.frontier.scope import Filter, prefix_of, root_of, within
 
-REFUSALS = ("depth", "nofollow", "scope", "too-long", *urls.REASONS)
+REFUSALS = ("depth", "nofollow", "scope", "path", "pattern", "too-long", *urls.REASONS)
 
 _HEAD = 1024
 """Octets of an admitted record beside its URLs, rounded up."""
@@ -72,7 +72,11 @@ def admit_seed(value: bytes | None, limits: Limits) -> Admission:
         max_depth=seed.max_depth,
         max_pages=seed.max_pages,
         fresh_after=seed.fresh_after,
+        path_prefix=prefix_of(seed.path_prefix),
+        include=seed.include,
+        exclude=seed.exclude,
     )
+    Filter(rules)
     key = fingerprint(named.identity)
     admitted = AdmittedUrl(url=url.href, fingerprint=key)
     return Admission(
@@ -86,51 +90,87 @@ def admit_links(discovered: UrlDiscovered, cache: Passed, limits: Limits) -> Adm
     """The admission of a page's links to a host; each link is judged on its own.
 
     Raises:
-        DeadLetter: `schema` for a negative depth.
+        DeadLetter: `schema` for a negative depth, `pattern` for one that RE2 does not take.
     """
-    depth = discovered.depth
-    if depth < 0:
+    if discovered.depth < 0:
         raise DeadLetter("schema", "`depth` must not be negative")
     rules = _rules(discovered, limits.identity)
-    result = Admission()
-    if rules.max_depth is not None and depth > rules.max_depth:
-        if discovered.links:
-            result.refused["depth"] = len(discovered.links)
-        return result
-    suffix = tag(rules)
-    scoped: dict[str, bool] = {}
-    found: dict[str, list[AdmittedUrl]] = {}
+    page = _Page(discovered, rules, cache, limits)
+    if rules.max_depth is not None and discovered.depth > rules.max_depth:
+        page.result.refused.update({"depth": len(discovered.links)} if discovered.links else ())
+        return page.result
     for link in discovered.links:
+        reason = page.judge(link)
+        if reason is not None:
+            page.result.refused[reason] += 1
+    return page.admission()
+
+
+class _Page:
+    """The links of one record on their way to an admission."""
+
+    def __init__(
+        self, discovered: UrlDiscovered, rules: Rules, cache: Passed, limits: Limits
+    ) -> None:
+        self.result = Admission()
+        self._source = discovered.source
+        self._depth = discovered.depth
+        self._rules = rules
+        self._cache = cache
+        self._limits = limits
+        self._suffix = tag(rules)
+        self._filter = Filter(rules)
+        self._scoped: dict[str, bool] = {}
+        self._found: dict[str, list[AdmittedUrl]] = {}
+
+    def admission(self) -> Admission:
+        """What came of the links judged."""
+        self.result.admitted = [
+            UrlAdmitted(host=host, rules=self._rules, urls=part)
+            for host, admitted in self._found.items()
+            for part in _parts(admitted, self._limits.max_record)
+        ]
+        return self.result
+
+    def judge(self, link: Link) -> str | None:
+        """Why the link is refused; None if it is admitted, or left out as a repeat."""
         if link.rel and "nofollow" in link.rel.lower().split():
-            result.refused["nofollow"] += 1
-            continue
+            return "nofollow"
         try:
             url = parse(link.url)
         except BadUrl as error:
-            result.refused[error.reason] += 1
-            continue
-        named = limits.identity.name(url)
-        reason = _refusal(url, named.host, rules, scoped, limits)
-        if reason is not None:
-            result.refused[reason] += 1
-            continue
+            return error.reason
+        named = self._limits.identity.name(url)
+        reason = self._outside(url, named)
+        if reason is None:
+            self._admit(link, url, named)
+        return reason
+
+    def _outside(self, url: Url, named: Named) -> str | None:
+        """Why a well-formed URL is none of the job's."""
+        if len(url.href) > self._limits.max_url_length:
+            return "too-long"
+        inside = self._scoped.get(url.host)
+        if inside is None:
+            inside = self._scoped[url.host] = within(url, named.host, self._rules)
+        if not inside:
+            return "scope"
+        # What is found at depth 0 is a seed that moved: where its job starts.
+        return self._filter.refusal(url) if self._depth else None
+
+    def _admit(self, link: Link, url: Url, named: Named) -> None:
+        result = self.result
         if named.merges:
             result.merged.update(named.merges)
         digest = fingerprint(named.identity)
-        key = digest + suffix
-        moved = bool(link.rel) and _is_move(link, named, discovered.source, limits.identity)
-        if key in result.passed or (not moved and cache.knows(key, depth)):
+        key = digest + self._suffix
+        moved = bool(link.rel) and _is_move(link, named, self._source, self._limits.identity)
+        if key in result.passed or (not moved and self._cache.knows(key, self._depth)):
             result.repeated += 1
-            continue
-        result.passed[key] = depth
-        admitted = AdmittedUrl(url=url.href, fingerprint=digest, depth=depth, moved=moved)
-        found.setdefault(named.host, []).append(admitted)
-    result.admitted = [
-        UrlAdmitted(host=host, rules=rules, urls=part)
-        for host, admitted_urls in found.items()
-        for part in _parts(admitted_urls, limits.max_record)
-    ]
-    return result
+            return
+        result.passed[key] = self._depth
+        admitted = AdmittedUrl(url=url.href, fingerprint=digest, depth=self._depth, moved=moved)
+        self._found.setdefault(named.host, []).append(admitted)
 
 
 def _is_move(link: Link, named: Named, source: str, identity: IdentityRules) -> bool:
@@ -163,18 +203,6 @@ def _rules(discovered: UrlDiscovered, identity: IdentityRules) -> Rules:
     except BadUrl:
         return rules
     return replace(rules, root=root_of(url, identity.name(url).host, rules.scope))
-
-
-def _refusal(
-    url: Url, host: str, rules: Rules, scoped: dict[str, bool], limits: Limits
-) -> str | None:
-    """Why a well-formed URL is refused; `scoped` keeps the verdict on each host of a record."""
-    if len(url.href) > limits.max_url_length:
-        return "too-long"
-    inside = scoped.get(url.host)
-    if inside is None:
-        inside = scoped[url.host] = within(url, host, rules)
-    return None if inside else "scope"
 
 
 def _parts(admitted: list[AdmittedUrl], max_record: int) -> Iterator[list[AdmittedUrl]]:

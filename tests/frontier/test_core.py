@@ -331,3 +331,48 @@ def test_a_redirect_to_another_writing_of_the_same_url_is_no_repeat(
     admission = admit_links(record, cache, BY_HOST)
     assert [item.moved for part in admission.admitted for item in part.urls] == [True] * moves
     assert admission.repeated == (0 if moves else 1)
+
+
+def test_a_seed_says_which_links_its_job_follows() -> None:
+    """D9: the seed itself is where the job starts, wherever it is."""
+    value = (
+        '{"url": "http://h.test/", "path_prefix": "/caf\u00e9/", "include": "x", "exclude": "y"}'
+    )
+    [record] = admit_seed(value.encode(), LIMITS).admitted
+    rules = record.rules
+    assert (rules.path_prefix, rules.include, rules.exclude) == ("/caf%C3%A9/", "x", "y")
+    admission = admit_links(
+        discovered("http://h.test/", "http://h.test/café/x", "http://h.test/café/y", rules=rules),
+        Passed(10),
+        LIMITS,
+    )
+    assert hrefs(admission) == ["http://h.test/caf%C3%A9/x"]
+    assert admission.refused == {"path": 1, "pattern": 1}
+
+
+@pytest.mark.parametrize(
+    ("field", "reason"), [("include", "pattern"), ("exclude", "pattern"), ("path_prefix", "schema")]
+)
+def test_a_seed_with_a_bad_pattern_is_a_dead_letter(field: str, reason: str) -> None:
+    with pytest.raises(DeadLetter) as caught:
+        admit_seed(f'{{"url": "http://h.test/", "{field}": "("}}'.encode(), LIMITS)
+    assert caught.value.reason == reason
+
+
+def test_links_with_a_bad_pattern_are_a_dead_letter() -> None:
+    record = discovered("http://h.test/", rules=Rules(include="("))
+    with pytest.raises(DeadLetter) as caught:
+        admit_links(record, Passed(9), LIMITS)
+    assert caught.value.reason == "pattern"
+
+
+def test_a_seed_that_moved_may_be_outside_of_its_own_patterns() -> None:
+    record = UrlDiscovered(
+        host="h.test",
+        source="http://h.test/",
+        rules=Rules(root="h.test", include="/news/"),
+        depth=0,
+        links=[Link(url="https://h.test/", rel="redirect")],
+        found_at=0.0,
+    )
+    assert hrefs(admit_links(record, Passed(10), LIMITS)) == ["https://h.test/"]
