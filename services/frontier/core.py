@@ -16,11 +16,23 @@ from services.common.errors import DeadLetter
 from services.common.identity_rules import IdentityRules, Named
 from services.common.records import AdmittedUrl, Link, Rules, Scope, UrlAdmitted, UrlDiscovered
 from services.common.urls import BadUrl, Url, fingerprint, parse
-from services.frontier import seeds
+from services.frontier import budgets, seeds, traps
+from services.frontier.budgets import Budgets
 from services.frontier.cache import Passed, tag
 from services.frontier.scope import Filter, prefix_of, root_of, within
+from services.frontier.traps import Thresholds, trap, year_of
 
-REFUSALS = ("depth", "nofollow", "scope", "path", "pattern", "too-long", *urls.REASONS)
+REFUSALS = (
+    "depth",
+    "nofollow",
+    "scope",
+    "path",
+    "pattern",
+    "too-long",
+    *traps.REASONS,
+    *budgets.REASONS,
+    *urls.REASONS,
+)
 
 _HEAD = 1024
 """Octets of an admitted record beside its URLs, rounded up."""
@@ -37,6 +49,15 @@ class Limits:
     max_record: int
     """Octets that a produced record may have."""
     identity: IdentityRules = field(default_factory=IdentityRules)
+    traps: Thresholds = field(default_factory=Thresholds)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the frontier remembers, within bounds."""
+
+    passed: Passed
+    budgets: Budgets
 
 
 @dataclass(slots=True)
@@ -86,7 +107,7 @@ def admit_seed(value: bytes | None, limits: Limits) -> Admission:
     )
 
 
-def admit_links(discovered: UrlDiscovered, cache: Passed, limits: Limits) -> Admission:
+def admit_links(discovered: UrlDiscovered, memory: Memory, limits: Limits, now: float) -> Admission:
     """The admission of a page's links to a host; each link is judged on its own.
 
     Raises:
@@ -95,7 +116,7 @@ def admit_links(discovered: UrlDiscovered, cache: Passed, limits: Limits) -> Adm
     if discovered.depth < 0:
         raise DeadLetter("schema", "`depth` must not be negative")
     rules = _rules(discovered, limits.identity)
-    page = _Page(discovered, rules, cache, limits)
+    page = _Page(discovered, rules, memory, limits, year_of(now))
     if rules.max_depth is not None and discovered.depth > rules.max_depth:
         page.result.refused.update({"depth": len(discovered.links)} if discovered.links else ())
         return page.result
@@ -110,14 +131,20 @@ class _Page:
     """The links of one record on their way to an admission."""
 
     def __init__(
-        self, discovered: UrlDiscovered, rules: Rules, cache: Passed, limits: Limits
+        self,
+        discovered: UrlDiscovered,
+        rules: Rules,
+        memory: Memory,
+        limits: Limits,
+        year: int,
     ) -> None:
         self.result = Admission()
         self._source = discovered.source
         self._depth = discovered.depth
         self._rules = rules
-        self._cache = cache
+        self._memory = memory
         self._limits = limits
+        self._year = year
         self._suffix = tag(rules)
         self._filter = Filter(rules)
         self._scoped: dict[str, bool] = {}
@@ -141,10 +168,7 @@ class _Page:
         except BadUrl as error:
             return error.reason
         named = self._limits.identity.name(url)
-        reason = self._outside(url, named)
-        if reason is None:
-            self._admit(link, url, named)
-        return reason
+        return self._outside(url, named) or self._admit(link, url, named)
 
     def _outside(self, url: Url, named: Named) -> str | None:
         """Why a well-formed URL is none of the job's."""
@@ -158,19 +182,26 @@ class _Page:
         # What is found at depth 0 is a seed that moved: where its job starts.
         return self._filter.refusal(url) if self._depth else None
 
-    def _admit(self, link: Link, url: Url, named: Named) -> None:
+    def _admit(self, link: Link, url: Url, named: Named) -> str | None:
+        """Why a URL of the job is refused all the same: a trap."""
         result = self.result
         if named.merges:
             result.merged.update(named.merges)
         digest = fingerprint(named.identity)
         key = digest + self._suffix
         moved = bool(link.rel) and _is_move(link, named, self._source, self._limits.identity)
-        if key in result.passed or (not moved and self._cache.knows(key, self._depth)):
+        if key in result.passed or (not moved and self._memory.passed.knows(key, self._depth)):
             result.repeated += 1
-            return
+            return None
+        # After the cache: what passed is no trap, and most links are repeats.
+        reason = trap(url, self._limits.traps, self._year)
+        reason = reason or self._memory.budgets.refusal(url, named.identity, digest)
+        if reason is not None:
+            return reason
         result.passed[key] = self._depth
         admitted = AdmittedUrl(url=url.href, fingerprint=digest, depth=self._depth, moved=moved)
         self._found.setdefault(named.host, []).append(admitted)
+        return None
 
 
 def _is_move(link: Link, named: Named, source: str, identity: IdentityRules) -> bool:

@@ -67,7 +67,11 @@ class Partition:
             row = rows.url(admitted.fingerprint)
             before = self._accounts.state(host, admitted.fingerprint, row)
             if row is None:
+                if 0 < self._settings.max_urls_per_host <= host.known:
+                    self.happened["host-full"] += 1
+                    continue
                 row = UrlRow(url=admitted.url, job=event.rules.job, depth=admitted.depth)
+                host.known += 1
             elif not self._wants_again(rows, event, host, admitted):
                 self.happened["known"] += 1
                 if replay:
@@ -178,6 +182,7 @@ class Partition:
             # Part of the state was lost; the report says enough to know the URL again (A9).
             self.happened["unknown"] += 1
             row = UrlRow(url=event.url, job=event.job, depth=0, stored=True)
+            host.known += 1
         if flight is not None and flight.scheduled <= event.scheduled_at:
             self._accounts.land(host, event.fingerprint)
         else:

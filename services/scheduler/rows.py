@@ -96,6 +96,8 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """When the back-off was last widened."""
     not_before: float = 0.0
     """No request is handed out before this time."""
+    known: int = 0
+    """URLs, in whatever state."""
 
 
 class Tables(Protocol):

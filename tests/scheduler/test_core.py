@@ -359,3 +359,16 @@ def test_two_writings_that_redirect_to_each_other_are_left_alone_after_a_while(d
         urls += [again.url for again in redirected(d, other)]
     assert len(urls) == 4
     assert d.status()["moved"] == 1
+
+
+def test_a_full_host_takes_no_more_urls_and_keeps_those_it_has(desk: Make) -> None:
+    """D10: exact, because the scheduler knows what it knows."""
+    d = desk(max_urls_per_host=3, host_window=1)
+    d.admit(*pages(5))
+    d.admit(*pages(5))
+    d.admit(*pages(2, "other.test"), host="other.test")
+    assert d.status()["known"] == 5
+    assert d.partition.happened["host-full"] == 4
+    while d.under_way:
+        d.report(d.under_way[0])
+    assert d.status()["ok"] == 5
