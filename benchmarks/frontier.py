@@ -12,8 +12,9 @@ from services.common.codec import decode, encode
 from services.common.records import Link, Rules, UrlDiscovered
 from services.common.settings import Settings
 from services.common.topics import URL_ADMITTED, URL_DISCOVERED
+from services.frontier.budgets import Budgets
 from services.frontier.cache import Passed
-from services.frontier.core import Limits, admit_links
+from services.frontier.core import Limits, Memory, admit_links
 
 LINKS = 100
 NEW = 10
@@ -62,11 +63,13 @@ def main() -> None:
         max_record=settings.kafka.max_record,
     )
     cache = Passed(settings.frontier.cache_size)
+    frontier = settings.frontier
+    memory = Memory(passed=cache, budgets=Budgets(frontier.trap_memory, frontier.max_combinations))
     values = pages(count)
     admitted = octets = 0
     begin = time.process_time()
     for value in values:
-        admission = admit_links(decode(URL_DISCOVERED, value), cache, limits)
+        admission = admit_links(decode(URL_DISCOVERED, value), memory, limits, 1.7e9)
         for record in admission.admitted:
             octets += len(encode(URL_ADMITTED, record))
         cache.remember(admission.passed)

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from services.common import quiet
+from services.common import quiet, rules_file
 from services.common.cassandra import connect
 from services.common.errors import Drop, Stop
 from services.common.kafka.commands import Commander
@@ -52,8 +52,9 @@ def page(
 
 
 async def _latest(settings: Settings, url: str) -> Page | None:
+    identity = rules_file.load(settings.frontier.rules_file)
     async with await connect(settings.cassandra) as cassandra:
-        return await latest_page(cassandra, url)
+        return await latest_page(cassandra, url, identity)
 
 
 def _show(page: Page) -> None:

@@ -11,7 +11,10 @@ from rich.console import Console
 
 from services.cli.scope import Scope
 from services.common import quiet, records
+from services.common.errors import DeadLetter, Stop
 from services.common.settings import Settings, load
+from services.frontier.patterns import compiled
+from services.frontier.scope import prefix_of
 from services.local import live, running
 from services.local.crawl import crawl as follow
 from services.local.supervisor import readiness
@@ -37,6 +40,9 @@ def crawl(
     scope: Annotated[
         Scope | None, typer.Option(help="Stay on the host, on its domain, or go anywhere.")
     ] = None,
+    path_prefix: Annotated[str, typer.Option(help="Only links whose path begins so.")] = "",
+    include: Annotated[str, typer.Option(help="Only links that match this (RE2).")] = "",
+    exclude: Annotated[str, typer.Option(help="No links that match this (RE2).")] = "",
     job: Annotated[str | None, typer.Option(help="Name of the job; pages carry it.")] = None,
 ) -> None:
     """Crawl from these URLs to the end, with a live view.
@@ -45,7 +51,16 @@ def crawl(
     end is when the whole pipeline has nothing left to do, other jobs' work included.
     """
     settings = load()
-    seeds = make_seeds(urls, scope=scope, depth=depth, max_pages=max_pages, job=job)
+    seeds = make_seeds(
+        urls,
+        scope=scope,
+        depth=depth,
+        max_pages=max_pages,
+        job=job,
+        path_prefix=path_prefix,
+        include=include,
+        exclude=exclude,
+    )
     with target(settings) as found:
         progress = show(found, seeds)
         typer.echo(where_to_look(found, seeds[0]))
@@ -64,10 +79,23 @@ def make_seeds(
     depth: int | None,
     max_pages: int | None,
     job: str | None,
+    path_prefix: str = "",
+    include: str = "",
+    exclude: str = "",
 ) -> list[records.Seed]:
-    """Seeds of one job that crawls what is known already anew."""
+    """Seeds of one job that crawls what is known already anew.
+
+    Raises:
+        Stop: the prefix is no path, or RE2 does not take a pattern.
+    """
     now = time.time()
     name = job or time.strftime("crawl-%Y%m%d-%H%M%S", time.gmtime(now))
+    try:
+        prefix_of(path_prefix)
+        for pattern in filter(None, (include, exclude)):
+            compiled(pattern)
+    except DeadLetter as error:
+        raise Stop(str(error)) from error
     return [
         records.Seed(
             url=url,
@@ -76,6 +104,9 @@ def make_seeds(
             max_depth=depth,
             max_pages=max_pages,
             fresh_after=now,
+            path_prefix=path_prefix,
+            include=include,
+            exclude=exclude,
         )
         for url in urls
     ]

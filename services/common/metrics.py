@@ -27,6 +27,11 @@ urls_refused = Counter("recrawl_urls_refused_total", "URLs the frontier refused.
 urls_repeated = Counter(
     "recrawl_urls_repeated_total", "Links left out because they had passed the frontier lately."
 )
+urls_merged = Counter(
+    "recrawl_urls_merged_total",
+    "Links whose identity a rule beyond the standard changed.",
+    ["rule"],
+)
 links_cut = Counter("recrawl_links_cut_total", "Links of a page that were not taken.", ["reason"])
 
 fetches = Counter("recrawl_fetches_total", "Fetches finished.", ["outcome", "reason"])
@@ -52,7 +57,7 @@ leases_expired = Counter("recrawl_leases_expired_total", "Requests never reporte
 emitted = Counter("recrawl_emitted_total", "Fetch requests emitted.", ["reason"])
 events_without_effect = Counter(
     "recrawl_events_without_effect_total",
-    "Known URLs, repeated, late or unknown reports.",
+    "Known URLs, URLs of a full host, repeated, late or unknown reports.",
     ["reason"],
 )
 cassandra_seconds = Histogram("recrawl_cassandra_seconds", "Cassandra requests.", ["statement"])

@@ -57,6 +57,12 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Pages to store for the job; enforced when work is handed out."""
     fresh_after: float = 0.0
     """A known URL last fetched before this time is due again: how a job crawls anew."""
+    path_prefix: str = ""
+    """Links whose path begins otherwise are refused; empty for no limit."""
+    include: str = ""
+    """RE2 pattern that must be found in a link's URL; empty for none."""
+    exclude: str = ""
+    """RE2 pattern that must not be found in a link's URL; empty for none."""
 
 
 class Seed(Record, frozen=True, kw_only=True):
@@ -69,6 +75,9 @@ class Seed(Record, frozen=True, kw_only=True):
     max_depth: int | None = None
     max_pages: int | None = None
     fresh_after: float = 0.0
+    path_prefix: str = ""
+    include: str = ""
+    exclude: str = ""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -100,6 +109,8 @@ class AdmittedUrl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     fingerprint: bytes
     """16 octets: BLAKE2b of the URL's identity; what makes two URLs one."""
     depth: int = 0
+    moved: bool = False
+    """The known URL of this fingerprint redirects here: this is what is fetched from now on."""
 
 
 class UrlAdmitted(Record, frozen=True, kw_only=True):

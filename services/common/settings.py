@@ -62,8 +62,27 @@ class Frontier(_Group):
 
     default_scope: Scope = "host"
     """Scope of seeds that name none."""
+    rules_file: Path | None = None
+    """TOML file of identity rules by host (docs/identity.md); none: the standard alone. Who
+    looks pages up by URL (`recrawl page`, `recrawl explain`) needs the same file."""
     max_url_length: int = Field(default=2048, ge=64)
     """Longer URLs are refused (reason `too-long`)."""
+    max_segments: int = Field(default=20, ge=0)
+    """Links with more path segments are refused (`trap-depth`); 0 for no limit, as below."""
+    max_repeats: int = Field(default=3, ge=0)
+    """Links whose path repeats a segment or a run of them more often are refused
+    (`trap-repeat`), as are those that hold one segment more than twice this often anywhere."""
+    max_parameters: int = Field(default=30, ge=0)
+    """Links with more query parameters are refused (`trap-parameters`)."""
+    years_ahead: int = Field(default=3, ge=0)
+    """Links with a date farther in the future are refused (`trap-calendar`)."""
+    years_back: int = Field(default=100, ge=0)
+    """Links with a date farther in the past are refused (`trap-calendar`)."""
+    max_combinations: int = Field(default=50, ge=0)
+    """Combinations of filters that one path may be asked for (`trap-facets`), and URLs of one
+    host that carry a session's id in the path (`trap-session`)."""
+    trap_memory: int = Field(default=10_000, ge=1)
+    """Paths whose combinations are remembered, at most about 5 KiB each."""
     cache_size: int = Field(default=1_000_000, ge=0)
     """Recently admitted URLs remembered, about 120 octets each; repeats cost nothing."""
     concurrency: int = Field(default=64, ge=1)
@@ -102,6 +121,9 @@ class Scheduler(_Group):
     """A URL that fails in passing this often in a row waits for `give_up_interval`."""
     retry_base: float = Field(default=60, gt=0)
     """Wait before the first retry; doubles with each."""
+    max_urls_per_host: int = Field(default=1_000_000, ge=0)
+    """URLs of one host that are known at most; more are left out and counted as `host-full`. 0
+    for no limit."""
     give_up_interval: float = Field(default=30 * 86_400, gt=0)
     """Wait before a URL that was given up, gone or disallowed is tried again."""
     recrawl_when_idle: bool = False

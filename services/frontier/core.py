@@ -13,13 +13,26 @@ from msgspec.structs import replace
 
 from services.common import urls
 from services.common.errors import DeadLetter
-from services.common.records import AdmittedUrl, Rules, Scope, UrlAdmitted, UrlDiscovered
+from services.common.identity_rules import IdentityRules, Named
+from services.common.records import AdmittedUrl, Link, Rules, Scope, UrlAdmitted, UrlDiscovered
 from services.common.urls import BadUrl, Url, fingerprint, parse
-from services.frontier import seeds
+from services.frontier import budgets, seeds, traps
+from services.frontier.budgets import Budgets
 from services.frontier.cache import Passed, tag
-from services.frontier.scope import root_of, within
+from services.frontier.scope import Filter, prefix_of, root_of, within
+from services.frontier.traps import Thresholds, trap, year_of
 
-REFUSALS = ("depth", "nofollow", "scope", "too-long", *urls.REASONS)
+REFUSALS = (
+    "depth",
+    "nofollow",
+    "scope",
+    "path",
+    "pattern",
+    "too-long",
+    *traps.REASONS,
+    *budgets.REASONS,
+    *urls.REASONS,
+)
 
 _HEAD = 1024
 """Octets of an admitted record beside its URLs, rounded up."""
@@ -35,6 +48,16 @@ class Limits:
     max_url_length: int
     max_record: int
     """Octets that a produced record may have."""
+    identity: IdentityRules = field(default_factory=IdentityRules)
+    traps: Thresholds = field(default_factory=Thresholds)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the frontier remembers, within bounds."""
+
+    passed: Passed
+    budgets: Budgets
 
 
 @dataclass(slots=True)
@@ -48,6 +71,8 @@ class Admission:
     """Links refused, by a reason of `REFUSALS`."""
     repeated: int = 0
     """Links that the cache knows, or that the record holds twice."""
+    merged: Counter[str] = field(default_factory=Counter)
+    """Links whose identity a rule changed, by a kind of `identity_rules.KINDS`."""
 
 
 def admit_seed(value: bytes | None, limits: Limits) -> Admission:
@@ -60,70 +85,139 @@ def admit_seed(value: bytes | None, limits: Limits) -> Admission:
     """
     seed, url = seeds.read(value, limits.max_url_length)
     scope = seed.scope or limits.default_scope
+    named = limits.identity.name(url)
     rules = Rules(
         job=seed.job,
         scope=scope,
-        root=root_of(url, scope),
+        root=root_of(url, named.host, scope),
         max_depth=seed.max_depth,
         max_pages=seed.max_pages,
         fresh_after=seed.fresh_after,
+        path_prefix=prefix_of(seed.path_prefix),
+        include=seed.include,
+        exclude=seed.exclude,
     )
-    key = fingerprint(url.identity)
+    Filter(rules)
+    key = fingerprint(named.identity)
     admitted = AdmittedUrl(url=url.href, fingerprint=key)
     return Admission(
-        admitted=[UrlAdmitted(host=url.host, rules=rules, urls=[admitted])],
+        admitted=[UrlAdmitted(host=named.host, rules=rules, urls=[admitted])],
         passed={key + tag(rules): 0},
+        merged=Counter(named.merges),
     )
 
 
-def admit_links(discovered: UrlDiscovered, cache: Passed, limits: Limits) -> Admission:
+def admit_links(discovered: UrlDiscovered, memory: Memory, limits: Limits, now: float) -> Admission:
     """The admission of a page's links to a host; each link is judged on its own.
 
     Raises:
-        DeadLetter: `schema` for a negative depth.
+        DeadLetter: `schema` for a negative depth, `pattern` for one that RE2 does not take.
     """
-    depth = discovered.depth
-    if depth < 0:
+    if discovered.depth < 0:
         raise DeadLetter("schema", "`depth` must not be negative")
-    rules = _rules(discovered)
-    result = Admission()
-    if rules.max_depth is not None and depth > rules.max_depth:
-        if discovered.links:
-            result.refused["depth"] = len(discovered.links)
-        return result
-    suffix = tag(rules)
-    scoped: dict[str, bool] = {}
-    found: dict[str, list[AdmittedUrl]] = {}
+    rules = _rules(discovered, limits.identity)
+    page = _Page(discovered, rules, memory, limits, year_of(now))
+    if rules.max_depth is not None and discovered.depth > rules.max_depth:
+        page.result.refused.update({"depth": len(discovered.links)} if discovered.links else ())
+        return page.result
     for link in discovered.links:
+        reason = page.judge(link)
+        if reason is not None:
+            page.result.refused[reason] += 1
+    return page.admission()
+
+
+class _Page:
+    """The links of one record on their way to an admission."""
+
+    def __init__(
+        self,
+        discovered: UrlDiscovered,
+        rules: Rules,
+        memory: Memory,
+        limits: Limits,
+        year: int,
+    ) -> None:
+        self.result = Admission()
+        self._source = discovered.source
+        self._depth = discovered.depth
+        self._rules = rules
+        self._memory = memory
+        self._limits = limits
+        self._year = year
+        self._suffix = tag(rules)
+        self._filter = Filter(rules)
+        self._scoped: dict[str, bool] = {}
+        self._found: dict[str, list[AdmittedUrl]] = {}
+
+    def admission(self) -> Admission:
+        """What came of the links judged."""
+        self.result.admitted = [
+            UrlAdmitted(host=host, rules=self._rules, urls=part)
+            for host, admitted in self._found.items()
+            for part in _parts(admitted, self._limits.max_record)
+        ]
+        return self.result
+
+    def judge(self, link: Link) -> str | None:
+        """Why the link is refused; None if it is admitted, or left out as a repeat."""
         if link.rel and "nofollow" in link.rel.lower().split():
-            result.refused["nofollow"] += 1
-            continue
+            return "nofollow"
         try:
             url = parse(link.url)
         except BadUrl as error:
-            result.refused[error.reason] += 1
-            continue
-        reason = _refusal(url, rules, scoped, limits)
-        if reason is not None:
-            result.refused[reason] += 1
-            continue
-        digest = fingerprint(url.identity)
-        key = digest + suffix
-        if key in result.passed or cache.knows(key, depth):
+            return error.reason
+        named = self._limits.identity.name(url)
+        return self._outside(url, named) or self._admit(link, url, named)
+
+    def _outside(self, url: Url, named: Named) -> str | None:
+        """Why a well-formed URL is none of the job's."""
+        if len(url.href) > self._limits.max_url_length:
+            return "too-long"
+        inside = self._scoped.get(url.host)
+        if inside is None:
+            inside = self._scoped[url.host] = within(url, named.host, self._rules)
+        if not inside:
+            return "scope"
+        # What is found at depth 0 is a seed that moved: where its job starts.
+        return self._filter.refusal(url) if self._depth else None
+
+    def _admit(self, link: Link, url: Url, named: Named) -> str | None:
+        """Why a URL of the job is refused all the same: a trap."""
+        result = self.result
+        if named.merges:
+            result.merged.update(named.merges)
+        digest = fingerprint(named.identity)
+        key = digest + self._suffix
+        moved = bool(link.rel) and _is_move(link, named, self._source, self._limits.identity)
+        if key in result.passed or (not moved and self._memory.passed.knows(key, self._depth)):
             result.repeated += 1
-            continue
-        result.passed[key] = depth
-        admitted = AdmittedUrl(url=url.href, fingerprint=digest, depth=depth)
-        found.setdefault(url.host, []).append(admitted)
-    result.admitted = [
-        UrlAdmitted(host=host, rules=rules, urls=part)
-        for host, admitted_urls in found.items()
-        for part in _parts(admitted_urls, limits.max_record)
-    ]
-    return result
+            return None
+        # After the cache: what passed is no trap, and most links are repeats.
+        reason = trap(url, self._limits.traps, self._year)
+        reason = reason or self._memory.budgets.refusal(url, named.identity, digest)
+        if reason is not None:
+            return reason
+        result.passed[key] = self._depth
+        admitted = AdmittedUrl(url=url.href, fingerprint=digest, depth=self._depth, moved=moved)
+        self._found.setdefault(named.host, []).append(admitted)
+        return None
 
 
-def _rules(discovered: UrlDiscovered) -> Rules:
+def _is_move(link: Link, named: Named, source: str, identity: IdentityRules) -> bool:
+    """Whether a redirect leads to another writing of the URL that it comes from.
+
+    Both have one identity, so the target would pass for known and never be fetched.
+    """
+    if "redirect" not in link.rel or link.url == source:
+        return False
+    try:
+        return identity.name(parse(source)).identity == named.identity
+    except BadUrl:
+        return False
+
+
+def _rules(discovered: UrlDiscovered, identity: IdentityRules) -> Rules:
     """The rules that the links are judged by: their seed's.
 
     A seed that moved takes its scope along: who seeds `example.org` and is sent on to
@@ -136,19 +230,10 @@ def _rules(discovered: UrlDiscovered) -> Rules:
     if "redirect" not in target.rel:
         return rules
     try:
-        return replace(rules, root=root_of(parse(target.url), rules.scope))
+        url = parse(target.url)
     except BadUrl:
         return rules
-
-
-def _refusal(url: Url, rules: Rules, scoped: dict[str, bool], limits: Limits) -> str | None:
-    """Why a well-formed URL is refused; `scoped` keeps the verdict on each host of a record."""
-    if len(url.href) > limits.max_url_length:
-        return "too-long"
-    inside = scoped.get(url.host)
-    if inside is None:
-        inside = scoped[url.host] = within(url, rules)
-    return None if inside else "scope"
+    return replace(rules, root=root_of(url, identity.name(url).host, rules.scope))
 
 
 def _parts(admitted: list[AdmittedUrl], max_record: int) -> Iterator[list[AdmittedUrl]]:

@@ -19,6 +19,7 @@ REASONS = (
     "malformed",
     "schema",
     "several",
+    "pattern",
     "too-long",
     "url-scheme",
     "url-host",

@@ -3,19 +3,22 @@
 All decisions are core.py's. A URL is remembered as passed only once the broker has it.
 """
 
+import time
 from typing import ClassVar
 
-from services.common import metrics
+from services.common import metrics, rules_file
 from services.common.codec import decode
 from services.common.kafka import Incoming, Producer
 from services.common.settings import Settings
 from services.common.topics import SEEDS, URL_ADMITTED, URL_DISCOVERED, Topic
+from services.frontier.budgets import Budgets
 from services.frontier.cache import Passed
-from services.frontier.core import Admission, Limits, admit_links, admit_seed
+from services.frontier.core import Admission, Limits, Memory, admit_links, admit_seed
+from services.frontier.traps import Thresholds
 
 
 class Frontier:
-    """A `runtime.Service`; its only state is the cache of what passed lately."""
+    """A `runtime.Service`; its only state is a bounded memory of what passed lately."""
 
     name: ClassVar[str] = "frontier"
     inputs: ClassVar[tuple[Topic, ...]] = (SEEDS, URL_DISCOVERED)
@@ -23,11 +26,23 @@ class Frontier:
     def __init__(self, settings: Settings, producer: Producer) -> None:
         self.concurrency = settings.frontier.concurrency
         self._producer = producer
-        self._passed = Passed(settings.frontier.cache_size)
+        frontier = settings.frontier
+        self._memory = Memory(
+            passed=Passed(frontier.cache_size),
+            budgets=Budgets(frontier.trap_memory, frontier.max_combinations),
+        )
         self._limits = Limits(
-            default_scope=settings.frontier.default_scope,
-            max_url_length=settings.frontier.max_url_length,
+            default_scope=frontier.default_scope,
+            max_url_length=frontier.max_url_length,
             max_record=settings.kafka.max_record,
+            identity=rules_file.load(frontier.rules_file),
+            traps=Thresholds(
+                max_segments=frontier.max_segments,
+                max_repeats=frontier.max_repeats,
+                max_parameters=frontier.max_parameters,
+                years_ahead=frontier.years_ahead,
+                years_back=frontier.years_back,
+            ),
         )
 
     async def open(self) -> None:
@@ -46,9 +61,11 @@ class Frontier:
         admission = self._decide(message)
         for record in admission.admitted:
             await self._producer.send(URL_ADMITTED, record, key=record.host)
-        self._passed.remember(admission.passed)
+        self._memory.passed.remember(admission.passed)
         metrics.urls_admitted.inc(len(admission.passed))
         metrics.urls_repeated.inc(admission.repeated)
+        for rule, count in admission.merged.items():
+            metrics.urls_merged.labels(rule).inc(count)
         for reason, count in admission.refused.items():
             metrics.urls_refused.labels(reason).inc(count)
 
@@ -60,4 +77,4 @@ class Frontier:
         if message.topic == SEEDS:
             return admit_seed(message.value, self._limits)
         discovered = decode(URL_DISCOVERED, message.value or b"")
-        return admit_links(discovered, self._passed, self._limits)
+        return admit_links(discovered, self._memory, self._limits, time.time())

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from services.common.cassandra import Cassandra
+from services.common.identity_rules import IdentityRules
 from services.common.records import Link
 from services.common.urls import fingerprint as fingerprint_of
 from services.common.urls import parse
@@ -63,22 +64,26 @@ async def apply(cassandra: Cassandra, writes: Iterable[tables.Write]) -> None:
     await asyncio.gather(*(cassandra.execute(write.statement, write.params) for write in writes))
 
 
-async def latest_page(cassandra: Cassandra, url: str) -> Page | None:
+async def latest_page(
+    cassandra: Cassandra, url: str, identity: IdentityRules | None = None
+) -> Page | None:
     """The newest version of a URL that has content; None if there is none.
+
+    `identity`: the rules that the frontier used; None for the standard alone.
 
     Raises:
         BadUrl: `url` is none.
         Retry, Stop: as `Cassandra.execute`.
     """
-    parsed = parse(url)
-    name = fingerprint_of(parsed.identity)
-    newest, current, version = await _find(cassandra, tables.page_key(parsed.host, name))
+    known = (identity or IdentityRules()).name(parse(url))
+    name = fingerprint_of(known.identity)
+    newest, current, version = await _find(cassandra, tables.page_key(known.host, name))
     if current is None or version is None:
         return None
     text, links = await asyncio.gather(
         _text(cassandra, current.text_digest),
         cassandra.execute(
-            tables.GET_OUTLINKS_AT, (*tables.links_key(parsed.host, name), version.fetched_at)
+            tables.GET_OUTLINKS_AT, (*tables.links_key(known.host, name), version.fetched_at)
         ),
     )
     return _page(newest, current, version, text, _links(links))

@@ -24,6 +24,8 @@ from services.scheduler.policies import Policy
 from services.scheduler.ready import Ready
 from services.scheduler.rows import NEW, NOWHERE, HostRow, Rows, UrlRow
 
+_MAX_MOVES = 3
+"""Redirects in a row from a URL to another writing of itself that are followed."""
 _WAKES = 128
 """Hosts looked at by one tick at most, so that no event takes long."""
 
@@ -65,7 +67,11 @@ class Partition:
             row = rows.url(admitted.fingerprint)
             before = self._counted_as(rows, host, admitted.fingerprint, row)
             if row is None:
+                if 0 < self._settings.max_urls_per_host <= host.known:
+                    self.happened["host-full"] += 1
+                    continue
                 row = UrlRow(url=admitted.url, job=event.rules.job, depth=admitted.depth)
+                host.known += 1
             elif not self._wants_again(rows, event, host, admitted):
                 self.happened["known"] += 1
                 if replay:
@@ -145,6 +151,12 @@ class Partition:
         filed = timeline.is_filed(rows, host, admitted.fingerprint, row)
         flies = admitted.fingerprint in host.flights
         waits_now = flies or (filed and row.bucket == NEW)
+        if admitted.moved and admitted.url != row.url and row.moves < _MAX_MOVES:
+            # One under way is the redirect itself; its report files the target.
+            row.url = admitted.url
+            row.moves += 1
+            rows.save_url(admitted.fingerprint, row)
+            return not waits_now
         same_job = row.job == event.rules.job
         stale = row.scheduled < event.rules.fresh_after
         if stale and not (same_job and (waits_now or row.attempt)):
@@ -171,6 +183,7 @@ class Partition:
             # Part of the state was lost; the report says enough to know the URL again (A9).
             self.happened["unknown"] += 1
             row = UrlRow(url=event.url, job=event.job, depth=0, stored=True)
+            host.known += 1
         if flight is not None and flight.scheduled <= event.scheduled_at:
             self._accounts.land(host, event.fingerprint)
         else:
@@ -183,10 +196,12 @@ class Partition:
             self._accounts.page_stored(host, None if counted else rules)
         deeper = flight is not None and row.depth < flight.depth
         limited = rules is not None and rules.max_depth is not None
+        moved = event.url != row.url
         if event.fingerprint in host.flights:
             pass  # A later request is under way; its report files the URL.
-        elif event.job != row.job or (deeper and limited):
-            # Another job took it over, or it came nearer to a seed, while it was under way.
+        elif moved or event.job != row.job or (deeper and limited):
+            # While it was under way it moved, another job took it over, or it came nearer to
+            # a seed.
             row.follow = True
             timeline.file_now(rows, host, event.fingerprint, row)
         else:

@@ -48,6 +48,8 @@ def _visited(row: UrlRow, report: CrawlReported, policy: Policy, now: float) -> 
     row.attempt = 0
     row.fetched = report.fetched_at
     row.follow = False
+    if report.outcome != Outcome.MOVED:
+        row.moves = 0
     if changed or last is None:
         row.changed = report.fetched_at
     row.etag, row.last_modified = report.etag, report.last_modified

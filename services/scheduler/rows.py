@@ -46,6 +46,8 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     last_modified: str | None = None
     body_digest: bytes | None = None
     text_digest: bytes | None = None
+    moves: int = 0
+    """Times in a row that it redirected to another writing of itself."""
 
 
 class Bucket(msgspec.Struct, array_like=True):
@@ -103,6 +105,8 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """No request is handed out before this time."""
     landed: dict[bytes, Landed] = {}
     """The last reports, newest last, by fingerprint; see `Accounts.state`."""
+    known: int = 0
+    """URLs, in whatever state."""
 
 
 class Tables(Protocol):

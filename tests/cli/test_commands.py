@@ -58,6 +58,13 @@ def test_seeds_of_one_crawl_share_a_job_and_make_known_pages_due() -> None:
     assert first.fresh_after == second.fresh_after > 0
 
 
+def test_a_bad_pattern_is_told_before_anything_starts() -> None:
+    done = recrawl("crawl", "http://h.test/", "--include", "(?=x)")
+    assert done.returncode == 2
+    assert "invalid perl operator" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("stored", "differences"),
     [

@@ -1,5 +1,6 @@
 """From seeds and found links to admitted URLs, with a reason for each no."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,14 +9,17 @@ from hypothesis import strategies as st
 
 from services.common.codec import encode
 from services.common.errors import DeadLetter
+from services.common.identity_rules import Block, IdentityRules
 from services.common.records import AdmittedUrl, Link, Rules, UrlAdmitted, UrlDiscovered
 from services.common.topics import URL_ADMITTED
 from services.common.urls import fingerprint, parse
 from services.frontier import seeds
+from services.frontier.budgets import Budgets
 from services.frontier.cache import Passed, tag
-from services.frontier.core import REFUSALS, Admission, Limits, admit_links, admit_seed
+from services.frontier.core import REFUSALS, Admission, Limits, Memory, admit_links, admit_seed
 
 LIMITS = Limits(default_scope="host", max_url_length=100, max_record=900_000)
+NOW = 1.79e9
 RULES = Rules(job="news", scope="host", root="h.test", max_depth=3, max_pages=9, fresh_after=5.0)
 
 
@@ -28,6 +32,10 @@ def discovered(*links: str, rules: Rules = RULES, depth: int = 1) -> UrlDiscover
         links=[Link(url=link) for link in links],
         found_at=1.7e9,
     )
+
+
+def memory(**thresholds: int) -> Memory:
+    return Memory(passed=Passed(10), budgets=Budgets(**{"capacity": 10, "most": 3, **thresholds}))
 
 
 def url(href: str, depth: int) -> AdmittedUrl:
@@ -57,6 +65,7 @@ def test_a_seed_is_admitted_with_the_rules_of_its_job() -> None:
             )
         ],
         passed={mark + tag(rules): 0},
+        merged=Counter({"tracking": 1}),
     )
 
 
@@ -75,7 +84,7 @@ def test_a_bad_seed_is_a_dead_letter() -> None:
 
 def test_links_are_admitted_with_the_rules_of_their_source() -> None:
     admission = admit_links(
-        discovered("http://h.test/a", "https://h.test/b#x", depth=2), Passed(10), LIMITS
+        discovered("http://h.test/a", "https://h.test/b#x", depth=2), memory(), LIMITS, NOW
     )
     a, b = url("http://h.test/a", 2), url("https://h.test/b", 2)
     assert admission == Admission(
@@ -98,8 +107,9 @@ def test_each_refused_link_has_a_reason_and_harms_no_neighbour() -> None:
             "http://other.test/",
             "http://other.test/2",
         ),
-        Passed(10),
+        memory(),
         LIMITS,
+        NOW,
     )
     assert hrefs(admission) == ["http://h.test/ok"]
     assert admission.refused == {
@@ -122,8 +132,9 @@ def test_links_beyond_the_depth_limit_are_refused(
     rules = Rules(root="h.test", max_depth=limit)
     admission = admit_links(
         discovered("http://h.test/a", "http://h.test/b", rules=rules, depth=depth),
-        Passed(10),
+        memory(),
         LIMITS,
+        NOW,
     )
     assert len(hrefs(admission)) == (2 if passes else 0)
     assert admission.refused == ({} if passes else {"depth": 2})
@@ -143,19 +154,19 @@ def test_a_link_marked_nofollow_is_not_followed() -> None:
         ],
         found_at=1.7e9,
     )
-    admission = admit_links(record, Passed(10), LIMITS)
+    admission = admit_links(record, memory(), LIMITS, NOW)
     assert hrefs(admission) == ["http://h.test/b", "http://h.test/c"]
     assert admission.refused == {"nofollow": 1}
 
 
 def test_a_page_without_links_comes_to_nothing() -> None:
-    assert admit_links(discovered(), Passed(10), LIMITS) == Admission()
-    assert admit_links(discovered(depth=9), Passed(10), LIMITS) == Admission()
+    assert admit_links(discovered(), memory(), LIMITS, NOW) == Admission()
+    assert admit_links(discovered(depth=9), memory(), LIMITS, NOW) == Admission()
 
 
 def test_a_negative_depth_is_a_dead_letter() -> None:
     with pytest.raises(DeadLetter) as caught:
-        admit_links(discovered("http://h.test/", depth=-1), Passed(10), LIMITS)
+        admit_links(discovered("http://h.test/", depth=-1), memory(), LIMITS, NOW)
     assert caught.value.reason == "schema"
 
 
@@ -163,8 +174,9 @@ def test_two_writings_of_a_link_on_one_page_pass_once() -> None:
     """D4: the first writing is the one fetched."""
     admission = admit_links(
         discovered("http://h.test/?b=1&a=2", "http://H.test:80/?a=2&b=1&utm_source=x"),
-        Passed(10),
+        memory(),
         LIMITS,
+        NOW,
     )
     assert hrefs(admission) == ["http://h.test/?b=1&a=2"]
     assert admission.repeated == 1
@@ -172,31 +184,33 @@ def test_two_writings_of_a_link_on_one_page_pass_once() -> None:
 
 def test_a_link_that_passed_is_left_out_only_after_it_was_remembered() -> None:
     """A send that fails must not make the frontier believe that the URL went out."""
-    cache = Passed(10)
-    first = admit_links(discovered("http://h.test/a"), cache, LIMITS)
-    again = admit_links(discovered("http://h.test/a"), cache, LIMITS)
+    cache = memory()
+    first = admit_links(discovered("http://h.test/a"), cache, LIMITS, NOW)
+    again = admit_links(discovered("http://h.test/a"), cache, LIMITS, NOW)
     assert hrefs(again) == hrefs(first) == ["http://h.test/a"]
-    cache.remember(again.passed)
-    assert admit_links(discovered("http://h.test/a"), cache, LIMITS) == Admission(repeated=1)
+    cache.passed.remember(again.passed)
+    assert admit_links(discovered("http://h.test/a"), cache, LIMITS, NOW) == Admission(repeated=1)
 
 
 def test_a_link_found_nearer_to_the_seed_passes_again() -> None:
     """Else its own links could stay beyond the depth limit for good."""
-    cache = Passed(10)
-    cache.remember(admit_links(discovered("http://h.test/a", depth=3), cache, LIMITS).passed)
-    assert hrefs(admit_links(discovered("http://h.test/a", depth=1), cache, LIMITS))
-    assert not hrefs(admit_links(discovered("http://h.test/a", depth=3), cache, LIMITS))
+    cache = memory()
+    cache.passed.remember(
+        admit_links(discovered("http://h.test/a", depth=3), cache, LIMITS, NOW).passed
+    )
+    assert hrefs(admit_links(discovered("http://h.test/a", depth=1), cache, LIMITS, NOW))
+    assert not hrefs(admit_links(discovered("http://h.test/a", depth=3), cache, LIMITS, NOW))
 
 
 def test_a_seed_sent_again_passes_again_and_spares_its_links() -> None:
-    cache = Passed(10)
+    cache = memory()
     for _ in range(2):
         admission = admit_seed(b"http://h.test/", LIMITS)
         assert hrefs(admission) == ["http://h.test/"]
-        cache.remember(admission.passed)
+        cache.passed.remember(admission.passed)
     rules = admission.admitted[0].rules
     links = discovered("http://h.test/", rules=rules)
-    assert admit_links(links, cache, LIMITS) == Admission(repeated=1)
+    assert admit_links(links, cache, LIMITS, NOW) == Admission(repeated=1)
 
 
 def test_links_to_several_hosts_are_admitted_host_by_host() -> None:
@@ -204,8 +218,9 @@ def test_links_to_several_hosts_are_admitted_host_by_host() -> None:
     rules = Rules(scope="any")
     admission = admit_links(
         discovered("http://a.test/1", "http://b.test/", "http://a.test/2", rules=rules),
-        Passed(10),
+        memory(),
         LIMITS,
+        NOW,
     )
     assert [(record.host, len(record.urls)) for record in admission.admitted] == [
         ("a.test", 2),
@@ -218,7 +233,7 @@ def test_no_record_is_larger_than_kafka_takes(count: int, limit: int, filler: st
     """A backslash in a query is one octet in the URL and two in JSON."""
     links = [f"http://h.test/?{number}{filler * 60}" for number in range(count)]
     limits = Limits(default_scope="host", max_url_length=200, max_record=limit)
-    admission = admit_links(discovered(*links), Passed(10), limits)
+    admission = admit_links(discovered(*links), memory(), limits, NOW)
     assert len(hrefs(admission)) == count
     sizes = [len(encode(URL_ADMITTED, record)) for record in admission.admitted]
     assert max(sizes, default=0) <= limits.max_record
@@ -227,7 +242,7 @@ def test_no_record_is_larger_than_kafka_takes(count: int, limit: int, filler: st
 @given(st.lists(st.text(max_size=30) | st.sampled_from(["http://h.test/", "http://k.test/"])))
 def test_every_link_is_admitted_refused_or_repeated(links: list[str]) -> None:
     """G2: nothing vanishes without a count."""
-    admission = admit_links(discovered(*links), Passed(10), LIMITS)
+    admission = admit_links(discovered(*links), memory(), LIMITS, NOW)
     assert len(links) == (len(hrefs(admission)) + admission.refused.total() + admission.repeated)
     assert set(admission.refused) <= set(REFUSALS)
     assert len(admission.passed) == len(hrefs(admission))
@@ -253,7 +268,7 @@ def moved(target: str, depth: int) -> Admission:
         links=[Link(url=target, rel="redirect")],
         found_at=0.0,
     )
-    return admit_links(record, Passed(10), LIMITS)
+    return admit_links(record, memory(), LIMITS, NOW)
 
 
 def test_a_seed_that_moved_takes_its_scope_along() -> None:
@@ -264,3 +279,132 @@ def test_a_seed_that_moved_takes_its_scope_along() -> None:
 
 def test_a_page_that_moved_does_not() -> None:
     assert moved("http://other.test/", depth=1).refused == {"scope": 1}
+
+
+BY_HOST = Limits(
+    default_scope="host",
+    max_url_length=100,
+    max_record=900_000,
+    identity=IdentityRules(
+        {"h.test": Block(drop=["ref"], ignore_www=True, ignore_trailing_slash=True)}
+    ),
+)
+
+
+def test_rules_of_a_host_make_two_urls_one_and_each_merge_is_counted() -> None:
+    """D3: the first writing is fetched as it came, under the host that both share."""
+    seed = admit_seed(b"http://h.test/start", BY_HOST).admitted[0]
+    admission = admit_links(
+        discovered(
+            "http://www.h.test/x/?ref=1",
+            "http://h.test/x",
+            "http://www.h.test/y?utm_source=1",
+            rules=seed.rules,
+        ),
+        memory(),
+        BY_HOST,
+        NOW,
+    )
+    [record] = admission.admitted
+    assert record.host == "h.test"
+    assert [item.url for item in record.urls] == [
+        "http://www.h.test/x/?ref=1",
+        "http://www.h.test/y?utm_source=1",
+    ]
+    assert record.urls[0].fingerprint == fingerprint("http://h.test/x")
+    assert admission.repeated == 1
+    assert admission.merged == {"drop": 1, "trailing-slash": 1, "www": 2, "tracking": 1}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "moves"),
+    [
+        ("http://h.test/a?utm_source=x", "http://h.test/a", True),
+        ("http://h.test/a", "http://www.h.test/a/", True),
+        ("http://h.test/a", "http://h.test/b", False),
+        ("http://h.test/a", "http://h.test/a", False),
+        ("nonsense", "http://h.test/a", False),
+    ],
+)
+def test_a_redirect_to_another_writing_of_the_same_url_is_no_repeat(
+    source: str, target: str, *, moves: bool
+) -> None:
+    """C1: else the page behind it would pass for known, and never be fetched."""
+    cache = memory()
+    known = admit_links(discovered(target, depth=1), cache, BY_HOST, NOW)
+    cache.passed.remember(known.passed)
+    record = UrlDiscovered(
+        host="h.test",
+        source=source,
+        rules=RULES,
+        depth=1,
+        links=[Link(url=target, rel="redirect")],
+        found_at=0.0,
+    )
+    admission = admit_links(record, cache, BY_HOST, NOW)
+    assert [item.moved for part in admission.admitted for item in part.urls] == [True] * moves
+    assert admission.repeated == (0 if moves else 1)
+
+
+def test_a_seed_says_which_links_its_job_follows() -> None:
+    """D9: the seed itself is where the job starts, wherever it is."""
+    value = (
+        '{"url": "http://h.test/", "path_prefix": "/caf\u00e9/", "include": "x", "exclude": "y"}'
+    )
+    [record] = admit_seed(value.encode(), LIMITS).admitted
+    rules = record.rules
+    assert (rules.path_prefix, rules.include, rules.exclude) == ("/caf%C3%A9/", "x", "y")
+    admission = admit_links(
+        discovered("http://h.test/", "http://h.test/café/x", "http://h.test/café/y", rules=rules),
+        memory(),
+        LIMITS,
+        NOW,
+    )
+    assert hrefs(admission) == ["http://h.test/caf%C3%A9/x"]
+    assert admission.refused == {"path": 1, "pattern": 1}
+
+
+@pytest.mark.parametrize(
+    ("field", "reason"), [("include", "pattern"), ("exclude", "pattern"), ("path_prefix", "schema")]
+)
+def test_a_seed_with_a_bad_pattern_is_a_dead_letter(field: str, reason: str) -> None:
+    with pytest.raises(DeadLetter) as caught:
+        admit_seed(f'{{"url": "http://h.test/", "{field}": "("}}'.encode(), LIMITS)
+    assert caught.value.reason == reason
+
+
+def test_links_with_a_bad_pattern_are_a_dead_letter() -> None:
+    record = discovered("http://h.test/", rules=Rules(include="("))
+    with pytest.raises(DeadLetter) as caught:
+        admit_links(record, memory(), LIMITS, NOW)
+    assert caught.value.reason == "pattern"
+
+
+def test_a_seed_that_moved_may_be_outside_of_its_own_patterns() -> None:
+    record = UrlDiscovered(
+        host="h.test",
+        source="http://h.test/",
+        rules=Rules(root="h.test", include="/news/"),
+        depth=0,
+        links=[Link(url="https://h.test/", rel="redirect")],
+        found_at=0.0,
+    )
+    assert hrefs(admit_links(record, memory(), LIMITS, NOW)) == ["https://h.test/"]
+
+
+def test_a_trap_has_its_reason_and_costs_the_job_nothing_else() -> None:
+    """D10."""
+    admission = admit_links(
+        discovered(
+            "http://h.test/x/x/x/x",
+            "http://h.test/cal/2099-01",
+            "http://h.test/s?f[]=1",
+            "http://h.test/s?f[]=2",
+            "http://h.test/ok",
+        ),
+        memory(most=1),
+        LIMITS,
+        NOW,
+    )
+    assert hrefs(admission) == ["http://h.test/s?f[]=1", "http://h.test/ok"]
+    assert admission.refused == {"trap-repeat": 1, "trap-calendar": 1, "trap-facets": 1}

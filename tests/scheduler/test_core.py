@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from services.common.records import Outcome, Rules
+from services.common.records import AdmittedUrl, FetchRequested, Outcome, Rules, UrlAdmitted
+from services.common.urls import fingerprint
+from services.scheduler.rows import Rows
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -306,3 +308,67 @@ def test_urls_of_a_host_that_is_held_back_for_long_are_no_work_for_now(desk: Mak
     d.tick(301)
     assert d.status()["paused"] == 0
     assert len(d.under_way) == 1
+
+
+def redirected(d: Any, target: str) -> list[FetchRequested]:  # noqa: ANN401 - the fixture's Desk
+    """The frontier says that `http://h.test/x` leads to another writing of itself."""
+    event = UrlAdmitted(
+        host="h.test",
+        rules=Rules(),
+        urls=[AdmittedUrl(url=target, fingerprint=fingerprint("http://h.test/x"), moved=True)],
+    )
+    rows = Rows(d.tables)
+    requests: list[FetchRequested] = d.partition.admit(event, rows, d.now)
+    rows.flush()
+    d.under_way += requests
+    return requests
+
+
+def test_a_url_that_redirects_to_another_writing_of_itself_is_fetched_there(desk: Make) -> None:
+    """C1: both writings have one identity, so nobody else would fetch the target."""
+    d = desk()
+    d.report(d.admit("http://h.test/x")[0], Outcome.MOVED)
+    [request] = redirected(d, "http://h.test/x/")
+    assert (request.url, request.fingerprint) == (
+        "http://h.test/x/",
+        fingerprint("http://h.test/x"),
+    )
+    d.report(request)
+    assert redirected(d, "http://h.test/x/") == []
+    assert (d.status()["ok"], d.status()["known"]) == (1, 1)
+
+
+def test_so_it_is_when_the_frontier_is_faster_than_the_report(desk: Make) -> None:
+    d = desk()
+    [first] = d.admit("http://h.test/x")
+    assert redirected(d, "http://h.test/x/") == []
+    [request] = d.report(first, Outcome.MOVED)
+    assert request.url == "http://h.test/x/"
+    assert d.homeless() == []
+
+
+def test_two_writings_that_redirect_to_each_other_are_left_alone_after_a_while(desk: Make) -> None:
+    """D11: a loop."""
+    d = desk()
+    [request] = d.admit("http://h.test/x")
+    urls = [request.url]
+    while d.under_way:
+        request = d.under_way[0]
+        d.report(request, Outcome.MOVED)
+        other = "http://h.test/x/" if request.url.endswith("x") else "http://h.test/x"
+        urls += [again.url for again in redirected(d, other)]
+    assert len(urls) == 4
+    assert d.status()["moved"] == 1
+
+
+def test_a_full_host_takes_no_more_urls_and_keeps_those_it_has(desk: Make) -> None:
+    """D10: exact, because the scheduler knows what it knows."""
+    d = desk(max_urls_per_host=3, host_window=1)
+    d.admit(*pages(5))
+    d.admit(*pages(5))
+    d.admit(*pages(2, "other.test"), host="other.test")
+    assert d.status()["known"] == 5
+    assert d.partition.happened["host-full"] == 4
+    while d.under_way:
+        d.report(d.under_way[0])
+    assert d.status()["ok"] == 5
