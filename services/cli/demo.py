@@ -62,7 +62,7 @@ def opened_for(web: Running, settings: Settings) -> Settings:
     """Settings that let the demo's own addresses in and wait little between requests."""
     fetcher = {"allow_private": web.networks, "contact": web.seeds[0], "robots_retry": 1.0}
     # Failures that pass are waited for; with the usual waits that would take minutes.
-    scheduler = {"min_gap": 0.05, "retry_base": 0.5, "max_attempts": 3, "bucket_width": 1.0}
+    scheduler = {"min_gap": 0.05, "retry_base": 0.5, "max_attempts": 3}
     return settings.model_copy(
         update={
             "fetcher": settings.fetcher.model_copy(update=fetcher),

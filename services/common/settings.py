@@ -102,8 +102,9 @@ class Scheduler(_Group):
     """No page is fetched more often than this."""
     max_interval: float = Field(default=365 * 86_400, gt=0)
     """No page is left alone longer than this."""
-    bucket_width: float = Field(default=3600, gt=0)
-    """Width of the timeline's buckets near now; farther ones are wider in proportion."""
+    bucket_width: float = Field(default=60, gt=0)
+    """Width of the timeline's buckets near now; farther ones are wider in proportion. What
+    waits comes due up to this much later, or up to a sixteenth of its wait."""
     recrawl_share: float = Field(default=0.6, ge=0, le=1)
     """Share of fetches for recrawls while new URLs wait too; what one side cannot use the
     other gets."""

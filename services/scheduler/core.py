@@ -253,8 +253,10 @@ class Partition:
         return self._accounts.state(host, fingerprint, row)
 
     def _file(self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float) -> None:
-        due = timeline.slot(row.due, now, self._settings.bucket_width)
         retry = 0 < row.attempt < self._settings.max_attempts
+        # A retry may be due sooner than the buckets of recrawls are wide.
+        finest = self._settings.retry_base / 4 if retry else self._settings.bucket_width
+        due = timeline.slot(row.due, now, min(finest, self._settings.bucket_width))
         timeline.file_at(rows, host, fingerprint, row, due=due, retry=retry)
 
 
