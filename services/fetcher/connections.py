@@ -15,7 +15,7 @@ import httpcore
 import httpx
 
 from services.fetcher.network import Network
-from services.fetcher.stream import Stream
+from services.fetcher.stream import Lenient, Stream
 
 KEEP = 15.0
 """Seconds that an unused connection stays open."""
@@ -71,11 +71,7 @@ class Connections(httpx.AsyncBaseTransport):
 
     def release(self, used: "_Open") -> None:
         """Take a connection back after its response."""
-        if (
-            used.connection.has_expired()
-            or not used.connection.is_idle()
-            or used.origin in self._idle
-        ):
+        if used.origin in self._idle or not _usable(used.connection):
             used.stream.abort()
             return
         self._idle[used.origin] = used
@@ -88,14 +84,7 @@ class Connections(httpx.AsyncBaseTransport):
         scheme, host, port = origin
         tls = self._tls if scheme == b"https" else None
         stream = await self._network.connect(host.decode("ascii"), port, tls, seconds)
-        ssl_object = stream.get_extra_info("ssl_object")
-        kind = (
-            httpcore.AsyncHTTP2Connection
-            if ssl_object is not None and ssl_object.selected_alpn_protocol() == "h2"
-            else httpcore.AsyncHTTP11Connection
-        )
-        connection = kind(httpcore.Origin(*origin), stream, keepalive_expiry=KEEP)
-        return _Open(origin, connection, stream)
+        return _Open(origin, _connection(origin, stream), stream)
 
     async def _exchange(self, used: "_Open", request: httpcore.Request) -> httpx.Response:
         try:
@@ -118,12 +107,42 @@ class Connections(httpx.AsyncBaseTransport):
             self._sweeper = asyncio.get_running_loop().call_later(KEEP, self._sweep)
 
 
+class _Http11(httpcore.AsyncHTTP11Connection):
+    """HTTP/1.1 that looks over its responses' heads first."""
+
+    def __init__(self, origin: _Origin, stream: Stream) -> None:
+        self._lenient = Lenient(stream, self.MAX_INCOMPLETE_EVENT_SIZE)
+        super().__init__(httpcore.Origin(*origin), self._lenient, keepalive_expiry=KEEP)
+
+    def is_sound(self) -> bool:
+        """Whether the responses so far were what they said, and nothing follows them.
+
+        Octets after a response would otherwise be taken as the answer to the next request.
+        """
+        return not self._lenient.mended and not self._h11_state.trailing_data[0]
+
+
+def _connection(origin: _Origin, stream: Stream) -> "_Http11 | httpcore.AsyncHTTP2Connection":
+    ssl_object = stream.get_extra_info("ssl_object")
+    if ssl_object is not None and ssl_object.selected_alpn_protocol() == "h2":
+        return httpcore.AsyncHTTP2Connection(
+            httpcore.Origin(*origin), stream, keepalive_expiry=KEEP
+        )
+    return _Http11(origin, stream)
+
+
+def _usable(connection: "_Http11 | httpcore.AsyncHTTP2Connection") -> bool:
+    if isinstance(connection, _Http11) and not connection.is_sound():
+        return False
+    return connection.is_idle() and not connection.has_expired()
+
+
 @dataclass(slots=True)
 class _Open:
     """A connection with the stream under it."""
 
     origin: _Origin
-    connection: httpcore.AsyncHTTP11Connection | httpcore.AsyncHTTP2Connection
+    connection: _Http11 | httpcore.AsyncHTTP2Connection
     stream: Stream
 
 

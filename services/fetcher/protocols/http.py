@@ -45,8 +45,11 @@ _TABLE: tuple[tuple[type[Exception], str], ...] = (
 _MESSAGES = {
     "Server disconnected without sending a response.": "empty-response",
     "Receive buffer too long": "headers-too-large",
+    "Server disconnected": "connection-reset",
 }
-_CUT = frozenset({"connection-reset", "protocol-error"})
+_HTTP2_ENDS = ("<StreamReset", "<ConnectionTerminated")
+"""How httpcore words a stream or connection that the server gave up over HTTP/2."""
+_CUT = frozenset({"connection-reset", "protocol-error", "headers-too-large", "empty-response"})
 """Failures that, once the head is there, mean that the body's rest is missing."""
 
 
@@ -203,6 +206,10 @@ def _reason(error: Exception) -> str:
     message = str(error)
     if message in _MESSAGES:
         return _MESSAGES[message]
+    if isinstance(error, httpcore.RemoteProtocolError) and message.startswith(_HTTP2_ENDS):
+        return "connection-reset"
+    if error.args and isinstance(error.args[0], h2.exceptions.H2Error):
+        return "protocol-error"  # httpcore blames us for what the server sent
     for kind, reason in _TABLE:
         if isinstance(error, kind):
             return reason
