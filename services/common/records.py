@@ -161,6 +161,8 @@ class FetchCompleted(Record, frozen=True, kw_only=True):
     crawl_delay: float | None = None
     """What the host's robots.txt asks for, seconds."""
     address: str | None = None
+    distrust: str = ""
+    """Why the server's certificate is not trusted; only where a rule says to go on anyway."""
     fetcher: str = ""
 
 

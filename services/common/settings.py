@@ -133,6 +133,9 @@ class Fetcher(_Group):
     """Header octets accepted."""
     allow_private: list[str] = []
     """Networks (CIDR) exempt from the private-address guard, as a JSON list; for the demo."""
+    rules_file: Path | None = None
+    """TOML file with options per host (docs/fetching.md): proxy, egress address, TLS, cookies,
+    headers, size, media types, ports. Read once, at the start."""
     robots_ttl: float = Field(default=86_400, gt=0)
     """How long a robots.txt is used before it is read again."""
     robots_cache: int = Field(default=10_000, ge=1)

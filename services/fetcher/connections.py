@@ -5,7 +5,6 @@ case the host has more work. Decides nothing about requests.
 """
 
 import asyncio
-import ssl
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from typing import Protocol, cast
 import httpcore
 import httpx
 
-from services.fetcher.network import Network
+from services.fetcher.host_rules import Options
+from services.fetcher.network import Network, Target
 from services.fetcher.stream import Lenient, Stream
 
 KEEP = 15.0
@@ -33,11 +33,9 @@ _GONE = (
 class Connections(httpx.AsyncBaseTransport):
     """Sends requests to any number of hosts over kept connections, HTTP/2 where offered."""
 
-    def __init__(self, network: Network, tls: ssl.SSLContext, keep: int) -> None:
+    def __init__(self, network: Network, keep: int) -> None:
         """Keep at most `keep` unused connections open."""
-        tls.set_alpn_protocols(["h2", "http/1.1"])
         self._network = network
-        self._tls = tls
         self._keep = keep
         self._idle: OrderedDict[_Origin, _Open] = OrderedDict()
         self._sweeper: asyncio.TimerHandle | None = None
@@ -59,7 +57,9 @@ class Connections(httpx.AsyncBaseTransport):
                 return await self._exchange(kept, outgoing)
             except _GONE:
                 pass
-        fresh = await self._open(origin, request.extensions["timeout"]["connect"])
+        fresh = await self._open(
+            origin, request.extensions["timeout"]["connect"], request.extensions["options"]
+        )
         return await self._exchange(fresh, outgoing)
 
     async def aclose(self) -> None:
@@ -80,10 +80,12 @@ class Connections(httpx.AsyncBaseTransport):
         if self._sweeper is None:
             self._sweeper = asyncio.get_running_loop().call_later(KEEP, self._sweep)
 
-    async def _open(self, origin: _Origin, seconds: float) -> "_Open":
+    async def _open(self, origin: _Origin, seconds: float, options: Options) -> "_Open":
         scheme, host, port = origin
-        tls = self._tls if scheme == b"https" else None
-        stream = await self._network.connect(host.decode("ascii"), port, tls, seconds)
+        target = Target(
+            hostname=host.decode("ascii"), port=port, secure=scheme == b"https", options=options
+        )
+        stream = await self._network.connect(target, seconds)
         return _Open(origin, _connection(origin, stream), stream)
 
     async def _exchange(self, used: "_Open", request: httpcore.Request) -> httpx.Response:
@@ -93,7 +95,7 @@ class Connections(httpx.AsyncBaseTransport):
             used.stream.abort()
             raise
         body = _Body(self, used, cast("_ClosingStream", response.stream))
-        extensions = {"address": used.stream.address}
+        extensions = {"address": used.stream.address, "distrust": used.stream.distrust}
         return httpx.Response(
             response.status, headers=response.headers, stream=body, extensions=extensions
         )
@@ -176,12 +178,21 @@ class _Body(httpx.AsyncByteStream):
 
 
 def _outgoing(request: httpx.Request, origin: _Origin) -> httpcore.Request:
-    """The request in httpcore's words; `target` in the extensions goes out as it is."""
+    """The request in httpcore's words; `target` in the extensions goes out as it is.
+
+    A proxy that sees the request, since there is no tunnel, gets the whole URL (RFC 9112, 3.2.2).
+    """
     target = request.extensions.get("target") or request.url.raw_path
+    headers = request.headers.raw
+    proxy = request.extensions["options"].proxy
+    if proxy is not None and origin[0] == b"http":
+        target = b"http://" + request.headers["host"].encode("ascii") + target
+        if proxy.authorization:
+            headers = [*headers, (b"proxy-authorization", proxy.authorization.encode("ascii"))]
     url = httpcore.URL(scheme=origin[0], host=origin[1], port=origin[2], target=target)
     return httpcore.Request(
         request.method,
         url,
-        headers=request.headers.raw,
+        headers=headers,
         extensions={"timeout": request.extensions["timeout"]},
     )

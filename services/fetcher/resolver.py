@@ -53,9 +53,9 @@ class Resolver:
         Raises:
             FetchFailed: `dns-not-found`, or `dns-failure` where asking again may help.
         """
-        literal = _literal(hostname)
-        if literal:
-            return (literal,)
+        address = literal(hostname)
+        if address:
+            return (address,)
         loop = asyncio.get_running_loop()
         known = self._known.get(hostname)
         if known is not None and known[0] > loop.time():
@@ -83,7 +83,8 @@ class Resolver:
             self._known.popitem(last=False)
 
 
-def _literal(hostname: str) -> str | None:
+def literal(hostname: str) -> str | None:
+    """The address that `hostname` is, IPv6 with or without brackets; None if it is a name."""
     try:
         return str(ip_address(hostname.strip("[]")))
     except ValueError:

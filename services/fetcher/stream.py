@@ -21,6 +21,8 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     """An asyncio protocol that is read and written like a stream, by one task at a time."""
 
     address: str = ""
+    distrust: str = ""
+    """Why the certificate is not trusted; "" if it is, or there is none."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -105,6 +107,18 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             self._transport.write(buffer)
         if self._full:
             await self._until(lambda: not self._full, timeout, httpcore.WriteTimeout)
+
+    async def encrypt(self, tls: ssl.SSLContext, server_hostname: str) -> None:
+        """Speak TLS from here on.
+
+        Raises:
+            OSError: as the system or the TLS library raises it.
+        """
+        if self._transport is None or self._ended:
+            raise ConnectionResetError("closed before TLS")
+        self._transport = await asyncio.get_running_loop().start_tls(
+            self._transport, self, tls, server_hostname=server_hostname
+        )
 
     def abort(self) -> None:
         """Close at once."""
@@ -193,16 +207,25 @@ def _expire(waiter: asyncio.Future[None], late: type[Exception]) -> None:
 
 
 async def connect(
-    address: str, port: int, tls: ssl.SSLContext | None, server_hostname: str | None
+    address: str,
+    port: int,
+    tls: ssl.SSLContext | None,
+    server_hostname: str | None,
+    source: str | None = None,
 ) -> Stream:
-    """An open connection to `address`.
+    """An open connection to `address`, from the local address `source` if one is given.
 
     Raises:
         OSError: as the system or the TLS library raises it.
     """
     loop = asyncio.get_running_loop()
     _, stream = await loop.create_connection(
-        Stream, host=address, port=port, ssl=tls, server_hostname=server_hostname if tls else None
+        Stream,
+        host=address,
+        port=port,
+        ssl=tls,
+        server_hostname=server_hostname if tls else None,
+        local_addr=(source, 0) if source else None,
     )
     stream.address = address
     return stream

@@ -12,6 +12,7 @@ import pytest
 from services.common.records import FetchRequested, Rules
 from services.common.settings import Fetcher, Scheduler, Settings
 from services.fetcher.download import Download
+from services.fetcher.host_rules import parse
 from services.fetcher.protocols import FetchFailed
 from services.fetcher.protocols.http import Http
 from services.fetcher.resolver import Resolver
@@ -22,9 +23,10 @@ ADDRESSES = {"a.test": ("127.0.1.1",), "b.test": ("127.0.1.1",)}
 @asynccontextmanager
 async def open_fetcher(
     tls: ssl.SSLContext | None = None,
+    rules: str = "",
     **options: Any,  # noqa: ANN401 - any setting
 ) -> AsyncIterator[Download]:
-    """Short of patience; names ending in .test lead to 127.0.1.1."""
+    """Short of patience, with the given rules file; names ending in .test lead to 127.0.1.1."""
     known: dict[str, Any] = {
         "allow_private": ["127.0.1.0/24"],
         "connect_timeout": 2,
@@ -35,7 +37,9 @@ async def open_fetcher(
     look_up = Resolver(lambda name: ADDRESSES.get(name) or FetchFailed("dns-not-found", name))
     http = Http(own, tls, look_up)
     settings = Settings(fetcher=own, scheduler=Scheduler(max_crawl_delay=0.2))
-    download = Download(settings, {"http": http, "https": http}, version="1", fetcher="f")
+    download = Download(
+        settings, {"http": http, "https": http}, version="1", fetcher="f", rules=parse(rules)
+    )
     try:
         yield download
     finally:

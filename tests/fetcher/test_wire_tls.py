@@ -244,3 +244,79 @@ async def test_plain_http_to_a_tls_port_is_no_success(
         completed = await download.run(request_for(f"http://a.test:{port}/1"))
     assert completed is not None
     assert completed.outcome.value in {"transient", "permanent"}
+
+
+async def test_a_distrusted_certificate_is_recorded_where_the_rule_says_so(
+    tmp_path: Path, fetcher: Open, request_for: Ask
+) -> None:
+    """C11: also on a kept connection; a trusted one has nothing to say."""
+    rules = '[[rule]]\nhosts = ["b.test"]\ntls = "record"'
+    async with (
+        secure(tmp_path, "h2") as port,
+        fetcher(trusting(), rules=rules) as download,
+    ):
+        seen = [
+            await download.run(request_for(f"https://{host}:{port}/1"))
+            for host in ("b.test", "b.test", "a.test")
+        ]
+    assert [came_of(completed) for completed in seen] == [("ok", "ok")] * 3
+    notes = [completed.distrust for completed in seen if completed]
+    assert ["b.test" in note for note in notes] == [True, True, False]
+    assert notes[2] == ""
+
+
+class Tunnels:
+    """A proxy that connects to the port it is told, on 127.0.1.1."""
+
+    def __init__(self) -> None:
+        self.running: set[asyncio.Task[None]] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.running.add(task)
+        head = await reader.readuntil(b"\r\n\r\n")
+        port = int(head.split(b" ")[1].rsplit(b":", 1)[1])
+        behind, ahead = await asyncio.open_connection("127.0.1.1", port)
+        writer.write(b"HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\n")
+        await asyncio.gather(self.pipe(reader, ahead), self.pipe(behind, writer))
+
+    async def pipe(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        try:
+            while data := await source.read(65536):
+                sink.write(data)
+        except OSError:
+            pass
+        sink.transport.abort()
+
+    async def ended(self) -> None:
+        await asyncio.wait(self.running)
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (CERTIFICATE, "", "ok", False),
+        (None, "", "tls-certificate", False),
+        (None, 'tls = "record"', "ok", True),
+    ],
+)
+async def test_https_goes_through_a_proxys_tunnel(
+    tmp_path: Path, fetcher: Open, request_for: Ask, case: tuple[str | None, str, str, bool]
+) -> None:
+    """C11: HTTP/2 inside; the site's certificate is checked, not the proxy's word."""
+    trust, rule, expected, distrusted = case
+    tls = trusting(trust) if trust else None
+    tunnels = Tunnels()
+    async with (
+        secure(tmp_path, "h2") as port,
+        await asyncio.start_server(tunnels.serve, "127.0.2.1", 0) as proxy,
+    ):
+        at = proxy.sockets[0].getsockname()[1]
+        rules = f'[[rule]]\nhosts = ["*"]\nproxy = "http://127.0.2.1:{at}"\n{rule}'
+        async with fetcher(tls, rules=rules) as download:
+            completed = await download.run(request_for(f"https://a.test:{port}/1"))
+        await tunnels.ended()
+    assert completed is not None
+    assert (completed.reason, bool(completed.distrust)) == (expected, distrusted)

@@ -19,6 +19,7 @@ from services.common.settings import Fetcher
 from services.fetcher import guard
 from services.fetcher.connections import Connections
 from services.fetcher.decode import Body, Corrupt, Unsupported
+from services.fetcher.host_rules import wanted
 from services.fetcher.network import Network
 from services.fetcher.protocols.port import FetchFailed, Headers, WireRequest, WireResponse
 from services.fetcher.resolver import Resolver
@@ -67,10 +68,10 @@ class Http:
             exempt = guard.networks(settings.allow_private)
         except ValueError as error:
             raise Stop(f"RECRAWL_FETCHER__ALLOW_PRIVATE: {error}") from error
-        self._network = Network(resolver or Resolver(), exempt)
-        self._connections = Connections(
-            self._network, tls or httpx.create_ssl_context(), keep=4 * settings.slots
+        self._network = Network(
+            resolver or Resolver(), exempt, tls or httpx.create_ssl_context(), settings.agent
         )
+        self._connections = Connections(self._network, keep=4 * settings.slots)
         self._total = settings.total_timeout
         self._max_headers = settings.max_headers
         self._timeouts = {
@@ -118,7 +119,11 @@ class _Exchange:
                 "GET",
                 _origin(url.scheme, url.host),
                 headers=[(b"host", url.host.encode("ascii")), *_encoded(self._request.headers)],
-                extensions={"timeout": timeouts, "target": url.path.encode("ascii")},
+                extensions={
+                    "timeout": timeouts,
+                    "target": url.path.encode("ascii"),
+                    "options": self._request.options,
+                },
             )
         )
         stream = cast("httpx.AsyncByteStream", response.stream)
@@ -129,6 +134,7 @@ class _Exchange:
                 headers=headers,
                 first_byte=loop.time() - started,
                 address=response.extensions["address"],
+                distrust=response.extensions["distrust"],
             )
             await self._read(stream)
         finally:
@@ -138,6 +144,10 @@ class _Exchange:
         assert self._head is not None  # noqa: S101 - for the type checker
         if not 200 <= self._head.status < 300:  # noqa: PLR2004 - RFC 9110, 15.3
             await _drain(stream)
+            return
+        kind = self._head.values("content-type")
+        if not wanted(kind[0] if kind else "", self._request.options):
+            self._damage = "content-type"
             return
         try:
             coding = ",".join(self._head.values("content-encoding"))
@@ -162,6 +172,7 @@ class _Exchange:
             damage=self._damage,
             first_byte=head.first_byte,
             address=head.address,
+            distrust=head.distrust,
         )
 
     def broken(self, reason: str, error: BaseException) -> WireResponse:
