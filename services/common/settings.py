@@ -133,6 +133,9 @@ class Fetcher(_Group):
     """Header octets accepted."""
     allow_private: list[str] = []
     """Networks (CIDR) exempt from the private-address guard, as a JSON list; for the demo."""
+    addresses: dict[str, str] = {}
+    """Host names with an address of their own instead of DNS's, as a JSON object; the guard
+    against private addresses still holds."""
     rules_file: Path | None = None
     """TOML file with options per host (docs/fetching.md): proxy, egress address, TLS, cookies,
     headers, size, media types, ports. Read once, at the start."""

@@ -19,7 +19,13 @@ from services.fetcher import core, robots_facts
 from services.fetcher.classify import FAILURES
 from services.fetcher.cookies import Cookies
 from services.fetcher.host_rules import NO_RULES, HostRules, Options
-from services.fetcher.protocols.port import FetchFailed, Protocol, WireRequest, WireResponse
+from services.fetcher.protocols.port import (
+    FetchFailed,
+    Prepares,
+    Protocol,
+    WireRequest,
+    WireResponse,
+)
 from services.fetcher.robots_cache import RobotsCache
 from services.fetcher.robots_facts import NONE, Facts, Policy
 from services.fetcher.turns import Turns
@@ -49,6 +55,11 @@ class Download:
         self._settings = own
         self._max_delay = settings.scheduler.max_crawl_delay
         self._protocols = protocols
+        self._preparing = {
+            scheme: protocol
+            for scheme, protocol in protocols.items()
+            if isinstance(protocol, Prepares)
+        }
         self._fetcher = fetcher
         self._rules = rules
         self._cookies = Cookies()
@@ -106,7 +117,13 @@ class Download:
         return await self._robots.facts(url, request.gap)
 
     async def _turns_begin(self, url: urls.Url, request: FetchRequested, facts: Facts) -> None:
+        await self._prepare(url)
         await self.turns.begin(url.host, core.gap(request, facts, self._max_delay))
+
+    async def _prepare(self, url: urls.Url) -> None:
+        protocol = self._preparing.get(url.scheme)
+        if protocol is not None:
+            await protocol.prepare(url, self._options(url))
 
     async def _page(self, fetch: core.Fetch, url: urls.Url) -> tuple[FetchCompleted, bool]:
         """Send the request in the turn that has begun, and end the turn.
@@ -157,6 +174,7 @@ class Download:
 
     async def _send(self, request: WireRequest, gap: float) -> WireResponse:
         host = request.url.host
+        await self._prepare(request.url)
         await self.turns.begin(host, gap)
         try:
             return await self._protocols[request.url.scheme].fetch(request)

@@ -8,6 +8,7 @@ import asyncio
 import ssl
 import zlib
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 from itertools import count
@@ -70,21 +71,27 @@ class Network:
         try:
             async with asyncio.timeout(seconds):
                 if proxy is None:
-                    return await self._straight(target)
+                    return await self._straight(target, seconds)
                 return await self._through(proxy, target)
         except TimeoutError as error:
             raise FetchFailed("connect-timeout", target.hostname) from error
+
+    async def prepare(self, hostname: str) -> None:
+        """Have the addresses of `hostname` at hand, or the reason why there are none."""
+        with suppress(FetchFailed):
+            await self._resolver.addresses(hostname)
 
     def close(self) -> None:
         """Let go of the resolver."""
         self._resolver.close()
 
-    async def _straight(self, target: Target) -> stream.Stream:
+    async def _straight(self, target: Target, seconds: float) -> stream.Stream:
         addresses = await self._resolver.addresses(target.hostname)
         for address in addresses:
             self._check(address)
         failure = FetchFailed("dns-failure", "no address")
-        for address in addresses[:MAX_ADDRESSES]:
+        candidates = addresses[:MAX_ADDRESSES]
+        for address in candidates:
 
             async def dial(tls: ssl.SSLContext | None, address: str = address) -> stream.Stream:
                 source = self._egress(target.hostname, address, target.options)
@@ -92,7 +99,9 @@ class Network:
                 return await stream.connect(address, target.port, tls, name, source)
 
             try:
-                return await self._dialled(dial, target)
+                # One that does not answer leaves the others their share of the time (RFC 8305).
+                async with asyncio.timeout(seconds / len(candidates)):
+                    return await self._dialled(dial, target)
             except (OSError, UnicodeError, ValueError) as error:
                 failure = FetchFailed(_reason(error, target), f"{address}: {error}")
         raise failure

@@ -5,10 +5,12 @@ The server writes whatever octets a test asks for; names ending in .test lead to
 
 import asyncio
 import gzip
+import socket
 import ssl
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -31,6 +33,9 @@ ADDRESSES = {
     "c.test": ("127.0.1.4",),
     "two.test": ("127.0.1.9", "127.0.1.1"),
     "loop.test": ("127.0.0.1",),
+    "v6.test": ("::1",),
+    "nat64.test": ("64:ff9b::7f00:1",),
+    "mapped.test": ("::ffff:10.0.0.1",),
     "mixed.test": ("127.0.1.1", "10.0.0.1"),
 }
 PAGE = b"<title>A page</title>" + b"<p>text</p>" * 500
@@ -251,6 +256,16 @@ async def test_a_429_reports_how_long_to_stay_away(web: Web) -> None:
         ("http://100.64.0.1/", "policy", "private-address"),
         ("http://loop.test/", "policy", "private-address"),
         ("http://mixed.test/", "policy", "private-address"),
+        ("http://nat64.test/", "policy", "private-address"),
+        ("http://mapped.test/", "policy", "private-address"),
+        ("http://v6.test/", "policy", "private-address"),
+        ("http://017700000001/", "policy", "private-address"),
+        ("http://0177.0.0.1/", "policy", "private-address"),
+        ("http://0x7f000001/", "policy", "private-address"),
+        ("http://127.1/", "policy", "private-address"),
+        ("http://[64:ff9b::10.0.0.1]/", "policy", "private-address"),
+        ("http://[::127.0.0.1]/", "policy", "private-address"),
+        ("http://\uff11\uff12\uff17.0.0.1/", "policy", "private-address"),
         ("http://user@127.0.0.1:80\\@pub.test/", "policy", "private-address"),
         ("http://a.test:22/", "policy", "bad-port"),
         ("file:///etc/passwd", "policy", "no-protocol"),
@@ -281,6 +296,56 @@ async def test_the_second_address_is_tried_when_the_first_refuses(web: Web) -> N
     web.pages["/p"] = ok()
     completed = await fetch(web.url("/p", "two.test"))
     assert (completed.reason, completed.address) == ("ok", "127.0.1.1")
+
+
+async def test_the_second_address_is_tried_when_the_first_does_not_answer(web: Web) -> None:
+    """NET-03: a full backlog swallows connections without a word."""
+    web.pages["/p"] = ok()
+    with socket.create_server(("127.0.1.9", web.port), backlog=0), ExitStack() as stack:
+        for _ in range(2):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)  # noqa: FBT003 - the method's own way
+            waiting.connect_ex(("127.0.1.9", web.port))
+        completed = await fetch(web.url("/p", "two.test"), connect_timeout=1)
+    assert (completed.reason, completed.address) == ("ok", "127.0.1.1")
+
+
+async def test_a_host_of_ipv6_alone_is_reached() -> None:
+    """NET-03."""
+    site = Web(pages={"/p": ok()})
+    async with await asyncio.start_server(site.serve, "::1", 0) as server:
+        site.port = server.sockets[0].getsockname()[1]
+        completed = await fetch(site.url("/p", "v6.test"), allow_private=["::1/128"])
+    assert (completed.reason, completed.address) == ("ok", "::1")
+
+
+async def test_dead_names_take_no_slot_from_live_ones(web: Web) -> None:
+    """NET-03: more names without an answer than slots, and a page comes all the same."""
+    over = threading.Event()
+
+    def ask(name: str) -> tuple[str, ...] | FetchFailed:
+        if name.startswith("dead"):
+            over.wait()
+            return FetchFailed("dns-failure", name)
+        return look_up(name)
+
+    web.pages["/p"] = ok()
+    own = Fetcher(allow_private=LOOPBACK, slots=2)
+    http = Http(own, None, Resolver(ask, patience=60))
+    download = Download(Settings(fetcher=own), {"http": http}, version="1", fetcher="f")
+    dead = [
+        asyncio.ensure_future(download.run(request(f"http://dead-{n}.test/"))) for n in range(20)
+    ]
+    await asyncio.sleep(0)
+    live = await download.run(request(web.url("/p")))
+    assert not any(task.done() for task in dead)
+    over.set()
+    ended = await asyncio.gather(*dead)
+    await download.close()
+    await http.close()
+    assert live is not None
+    assert came_of(live) == ("ok", "ok")
+    assert {came_of(c) for c in ended if c} == {("transient", "dns-failure")}
 
 
 async def test_a_connection_is_used_again(web: Web) -> None:

@@ -16,10 +16,11 @@ import httpx
 
 from services.common.errors import Stop
 from services.common.settings import Fetcher
+from services.common.urls import Url
 from services.fetcher import guard
 from services.fetcher.connections import Connections
 from services.fetcher.decode import Body, Corrupt, Unsupported
-from services.fetcher.host_rules import wanted
+from services.fetcher.host_rules import Options, wanted
 from services.fetcher.network import Network
 from services.fetcher.protocols.port import FetchFailed, Headers, WireRequest, WireResponse
 from services.fetcher.resolver import Resolver
@@ -69,7 +70,10 @@ class Http:
         except ValueError as error:
             raise Stop(f"RECRAWL_FETCHER__ALLOW_PRIVATE: {error}") from error
         self._network = Network(
-            resolver or Resolver(), exempt, tls or httpx.create_ssl_context(), settings.agent
+            resolver or Resolver(given=settings.addresses),
+            exempt,
+            tls or httpx.create_ssl_context(),
+            settings.agent,
         )
         self._connections = Connections(self._network, keep=4 * settings.slots)
         self._total = settings.total_timeout
@@ -79,6 +83,11 @@ class Http:
             "read": settings.read_timeout,
             "write": settings.read_timeout,
         }
+
+    async def prepare(self, url: Url, options: Options) -> None:
+        """See `protocols.port.Prepares`: the name is looked up, unless a proxy will."""
+        if options.proxy is None:
+            await self._network.prepare(url.hostname)
 
     async def fetch(self, request: WireRequest) -> WireResponse:
         """See `protocols.Protocol.fetch`."""

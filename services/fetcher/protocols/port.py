@@ -67,3 +67,14 @@ class Protocol(typing.Protocol):
 
     async def close(self) -> None:
         """Close what is open."""
+
+
+@typing.runtime_checkable
+class Prepares(typing.Protocol):
+    """What a protocol has besides if a URL's host can be got ready before its turn.
+
+    Here it waits without holding a slot, so that hosts without an answer hold up no others.
+    """
+
+    async def prepare(self, url: Url, options: Options) -> None:
+        """Get ready for a `fetch` of `url`, which will say what was wrong. Raises nothing."""
