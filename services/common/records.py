@@ -134,6 +134,8 @@ class FetchRequested(Record, frozen=True, kw_only=True):
     body_digest: bytes | None = None
     """Digests of what is stored, so that the parser can tell change without a read."""
     text_digest: bytes | None = None
+    size: int = 0
+    """Octets of the body that is stored; 0 if none is, or it is not known."""
 
 
 class FetchCompleted(Record, frozen=True, kw_only=True):

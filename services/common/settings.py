@@ -131,6 +131,9 @@ class Fetcher(_Group):
     """Decoded body octets kept; the rest is cut off and the page marked truncated."""
     max_headers: int = Field(default=64 * 1024, ge=1024, le=100 * 1024)
     """Header octets accepted."""
+    head_above: int = Field(default=1024 * 1024, ge=0)
+    """A page whose stored body has more octets than this, and that came without validators, is
+    asked for by HEAD first; 0 for never."""
     allow_private: list[str] = []
     """Networks (CIDR) exempt from the private-address guard, as a JSON list; for the demo."""
     addresses: dict[str, str] = {}

@@ -15,6 +15,7 @@ class Verdict:
 
 OK = Verdict(Outcome.OK, "ok")
 UNCHANGED = Verdict(Outcome.UNCHANGED, "not-modified")
+HEAD_SAME = Verdict(Outcome.UNCHANGED, "head-same")
 MOVED = Verdict(Outcome.MOVED, "redirect")
 DISALLOWED = Verdict(Outcome.DISALLOWED, "robots")
 BAD_REDIRECT = Verdict(Outcome.PERMANENT, "redirect-without-location")

@@ -26,6 +26,8 @@ _CODINGS = "gzip, br, zstd, deflate"
 _FIELD_VALUE = re.compile("[\t\x20-\x7e\x80-\xff]+")
 _REDIRECTS = frozenset({300, 301, 302, 303, 307, 308})
 _NOT_MODIFIED = 304
+_PLAIN_OK = 200
+_BUSY = frozenset({429, 503})
 _OK = range(200, 300)
 
 
@@ -70,6 +72,48 @@ def page_request(
         limit=options.max_body or limit,
         options=options,
     )
+
+
+def worth_a_ping(request: FetchRequested, url: Url, above: int) -> bool:
+    """Whether to ask by HEAD before the body: it is large, and nothing makes GET conditional.
+
+    `above` is the setting `head_above`. A URL tried again after a failure is asked for at once.
+    """
+    unconditional = not (request.etag or request.last_modified)
+    large = 0 < above < request.size
+    return large and unconditional and not request.attempt and url.scheme in ROBOTS_SCHEMES
+
+
+def ping_request(
+    url: Url, user_agent: str, limit: int, *, options: Options = DEFAULT, cookie: str = ""
+) -> WireRequest:
+    """The HEAD request; without codings, so that Content-Length is that of the page itself."""
+    cookies = [("cookie", cookie)] if cookie and _FIELD_VALUE.fullmatch(cookie) else []
+    headers = dict(_common(user_agent, options)) | {"accept-encoding": "identity"}
+    return WireRequest(
+        url=url,
+        method="HEAD",
+        headers=(*headers.items(), *cookies),
+        limit=limit,
+        options=options,
+    )
+
+
+def pinged(fetch: Fetch, response: WireResponse) -> FetchCompleted | None:
+    """The report where the answer to HEAD is enough; None if the page is to be asked for.
+
+    Enough is the stored length with no validator, as before; or being asked to stay away.
+    """
+    wait = wait_asked(response, fetch.started_at + fetch.elapsed)
+    if wait is not None and response.status in _BUSY:
+        verdict = classify.by_status(response.status)
+        return _report(fetch, verdict, response=response, retry_after=wait)
+    lengths = set(response.values("content-length"))
+    validators = response.values("etag") + response.values("last-modified")
+    same = lengths == {str(fetch.request.size)} and not validators and not response.damage
+    if response.status == _PLAIN_OK and same:
+        return _report(fetch, classify.HEAD_SAME, response=response)
+    return None
 
 
 def robots_request(url: Url, user_agent: str, options: Options = DEFAULT) -> WireRequest:

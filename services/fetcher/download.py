@@ -101,6 +101,11 @@ class Download:
         except TimeoutError:
             metrics.requests_expired.inc()
             return None
+        if core.worth_a_ping(request, url, self._settings.head_above):
+            answer = await self._ping(fetch, url)
+            if answer is not None:
+                return _counted(answer)
+            await self._turns_begin(url, request, facts)
         completed, again = await self._page(fetch, url)
         if again:
             await self._turns_begin(url, request, facts)
@@ -124,6 +129,21 @@ class Download:
         protocol = self._preparing.get(url.scheme)
         if protocol is not None:
             await protocol.prepare(url, self._options(url))
+
+    async def _ping(self, fetch: core.Fetch, url: urls.Url) -> FetchCompleted | None:
+        """Ask by HEAD in the turn that has begun, and end the turn; None: the page is wanted."""
+        options, cookie = self._circumstances(url)
+        limit, agent = self._settings.max_body, self._user_agent
+        wire = core.ping_request(url, agent, limit, options=options, cookie=cookie)
+        started_at, started = self._clock(), time.perf_counter()
+        try:
+            response = await self._protocols[url.scheme].fetch(wire)
+        except FetchFailed:
+            return None
+        finally:
+            self.turns.end(url.host)
+        elapsed = time.perf_counter() - started
+        return core.pinged(replace(fetch, started_at=started_at, elapsed=elapsed), response)
 
     async def _page(self, fetch: core.Fetch, url: urls.Url) -> tuple[FetchCompleted, bool]:
         """Send the request in the turn that has begun, and end the turn.
@@ -149,13 +169,18 @@ class Download:
 
     async def _exchange(self, request: FetchRequested, url: urls.Url) -> tuple[WireResponse, bool]:
         """The response, and whether it changed the cookies of a host that may have some."""
-        options = self._options(url)
-        keeps = options.cookies == "host"
-        cookie = self._cookies.header(url.host, url.href) if keeps else ""
+        options, cookie = self._circumstances(url)
         limit, agent = self._settings.max_body, self._user_agent
         wire = core.page_request(request, url, agent, limit, options=options, cookie=cookie)
         response = await self._protocols[url.scheme].fetch(wire)
+        keeps = options.cookies == "host"
         return response, keeps and self._cookies.take(url.host, url.href, response.headers)
+
+    def _circumstances(self, url: urls.Url) -> tuple[Options, str]:
+        """The host's options and the Cookie header for `url`."""
+        options = self._options(url)
+        keeps = options.cookies == "host"
+        return options, self._cookies.header(url.host, url.href) if keeps else ""
 
     def _options(self, url: urls.Url) -> Options:
         return self._rules.options(url.hostname)

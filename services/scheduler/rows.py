@@ -46,6 +46,8 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     last_modified: str | None = None
     body_digest: bytes | None = None
     text_digest: bytes | None = None
+    size: int = 0
+    """Octets of the body last received."""
 
 
 class Bucket(msgspec.Struct, array_like=True):

@@ -257,3 +257,73 @@ async def test_without_the_rule_there_are_no_cookies(fetcher: Open, request_for:
             assert completed.reason == "redirect"
     assert len(site.heads) == 2
     assert not any(b"cookie" in head.lower() for head in site.heads)
+
+
+BIG = b"x" * 5000
+
+
+def headed(answer: bytes) -> Callable[[bytes], bytes]:
+    """Answers HEAD as told, GET with the page."""
+    page = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(BIG) + BIG
+    return lambda head: answer if head.startswith(b"HEAD ") else page
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (b"200 OK\r\nContent-Length: 5000", ("unchanged", "head-same"), [b"HEAD"]),
+        (b"200 OK\r\nContent-Length: 5001", ("ok", "ok"), [b"HEAD", b"GET"]),
+        (b'200 OK\r\nContent-Length: 5000\r\nETag: "x"', ("ok", "ok"), [b"HEAD", b"GET"]),
+        (b"200 OK", ("ok", "ok"), [b"HEAD", b"GET"]),
+        (b"405 No\r\nContent-Length: 5000", ("ok", "ok"), [b"HEAD", b"GET"]),
+        (b"404 No\r\nContent-Length: 5000", ("ok", "ok"), [b"HEAD", b"GET"]),
+        (b"503 No\r\nContent-Length: 0", ("ok", "ok"), [b"HEAD", b"GET"]),
+        (b"503 No\r\nRetry-After: 9", ("blocked", "unavailable"), [b"HEAD"]),
+        (b"garbage", ("ok", "ok"), [b"HEAD", b"GET"]),
+    ],
+)
+async def test_a_large_page_without_validators_is_asked_for_by_head_first(
+    fetcher: Open, request_for: Ask, case: tuple[bytes, tuple[str, str], list[bytes]]
+) -> None:
+    """C10."""
+    answer, expected, asked = case
+    site = Site(page=headed(b"HTTP/1.1 " + answer + b"\r\n\r\n"))
+    async with listening(site), fetcher(head_above=4999) as download:
+        request = request_for(f"http://a.test:{site.port}/", size=5000)
+        completed = await fetched(download, request)
+    assert (completed.outcome.value, completed.reason) == expected
+    methods = [head.split(b" ")[0] for head in site.heads]
+    assert sorted(set(methods)) == sorted(asked)
+    assert b"\r\naccept-encoding: identity\r\n" in site.heads[0]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"size": 4999},
+        {"size": 0},
+        {"size": 5000, "etag": '"x"'},
+        {"size": 5000, "last_modified": "then"},
+        {"size": 5000, "attempt": 1},
+    ],
+)
+async def test_a_page_that_is_small_conditional_or_retried_is_asked_for_at_once(
+    fetcher: Open, request_for: Ask, fields: dict[str, object]
+) -> None:
+    """C10."""
+    site = Site(page=headed(NOT_FOUND))
+    async with listening(site), fetcher(head_above=4999) as download:
+        await fetched(download, request_for(f"http://a.test:{site.port}/", **fields))
+    assert [head.split(b" ")[0] for head in site.heads] == [b"GET"]
+
+
+async def test_the_page_after_a_head_waits_for_its_hosts_gap(
+    fetcher: Open, request_for: Ask
+) -> None:
+    """D6."""
+    site = Site(page=headed(NOT_FOUND))
+    loop = asyncio.get_running_loop()
+    async with listening(site), fetcher(head_above=1) as download:
+        before = loop.time()
+        await fetched(download, request_for(f"http://a.test:{site.port}/", size=5000, gap=0.1))
+    assert loop.time() - before >= 0.2

@@ -125,7 +125,7 @@ class _Exchange:
         url = self._request.url
         response = await connections.handle_async_request(
             httpx.Request(
-                "GET",
+                self._request.method,
                 _origin(url.scheme, url.host),
                 headers=[(b"host", url.host.encode("ascii")), *_encoded(self._request.headers)],
                 extensions={

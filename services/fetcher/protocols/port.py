@@ -21,6 +21,7 @@ class WireRequest:
     """One request: no redirects, no retries by status, no cookies but those in `headers`."""
 
     url: Url
+    method: typing.Literal["GET", "HEAD"] = "GET"
     headers: tuple[tuple[str, str], ...]
     limit: int
     """Octets of body wanted, decoded and on the wire; the rest is left."""
