@@ -48,7 +48,9 @@ SESSIONS = frozenset({"PHPSESSID", "JSESSIONID", "jsessionid"})
 """Sessions of servers whose visitors refuse cookies."""
 
 _DROPPED = TRACKING | SESSIONS
-_SESSION = re.compile(r"(?<!\.);jsessionid=[^/;]*")  # after a dot, a dot segment might be left
+# After a dot, a dot segment might be left. All in a row at once, or a dot that ends one would
+# save the next from the first pass only.
+_SESSION = re.compile(r"(?<!\.)(?:;jsessionid=[^/;]*)+")
 _COOKIELESS = re.compile(r"/\((?:[AFSX]\([^()/]*\))+\)(?=/)")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")

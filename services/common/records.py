@@ -145,6 +145,8 @@ class FetchRequested(Record, frozen=True, kw_only=True):
     body_digest: bytes | None = None
     """Digests of what is stored, so that the parser can tell change without a read."""
     text_digest: bytes | None = None
+    size: int = 0
+    """Octets of the body that is stored; 0 if none is, or it is not known."""
 
 
 class FetchCompleted(Record, frozen=True, kw_only=True):
@@ -172,6 +174,8 @@ class FetchCompleted(Record, frozen=True, kw_only=True):
     crawl_delay: float | None = None
     """What the host's robots.txt asks for, seconds."""
     address: str | None = None
+    distrust: str = ""
+    """Why the server's certificate is not trusted; only where a rule says to go on anyway."""
     fetcher: str = ""
 
 

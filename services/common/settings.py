@@ -154,8 +154,17 @@ class Fetcher(_Group):
     """Decoded body octets kept; the rest is cut off and the page marked truncated."""
     max_headers: int = Field(default=64 * 1024, ge=1024, le=100 * 1024)
     """Header octets accepted."""
+    head_above: int = Field(default=1024 * 1024, ge=0)
+    """A page whose stored body has more octets than this, and that came without validators, is
+    asked for by HEAD first; 0 for never."""
     allow_private: list[str] = []
     """Networks (CIDR) exempt from the private-address guard, as a JSON list; for the demo."""
+    addresses: dict[str, str] = {}
+    """Host names with an address of their own instead of DNS's, as a JSON object; the guard
+    against private addresses still holds."""
+    rules_file: Path | None = None
+    """TOML file with options per host (docs/fetching.md): proxy, egress address, TLS, cookies,
+    headers, size, media types, ports. Read once, at the start."""
     robots_ttl: float = Field(default=86_400, gt=0)
     """How long a robots.txt is used before it is read again."""
     robots_cache: int = Field(default=10_000, ge=1)

@@ -15,6 +15,7 @@ class Verdict:
 
 OK = Verdict(Outcome.OK, "ok")
 UNCHANGED = Verdict(Outcome.UNCHANGED, "not-modified")
+HEAD_SAME = Verdict(Outcome.UNCHANGED, "head-same")
 MOVED = Verdict(Outcome.MOVED, "redirect")
 DISALLOWED = Verdict(Outcome.DISALLOWED, "robots")
 BAD_REDIRECT = Verdict(Outcome.PERMANENT, "redirect-without-location")
@@ -46,6 +47,7 @@ FAILURES = {
         Verdict(Outcome.POLICY, "bad-port"),
         Verdict(Outcome.POLICY, "no-protocol"),
         Verdict(Outcome.POLICY, "headers-too-large"),
+        Verdict(Outcome.POLICY, "content-type"),
         Verdict(Outcome.PERMANENT, "bad-url"),
         Verdict(Outcome.PERMANENT, "bad-request"),
         Verdict(Outcome.PERMANENT, "tls-certificate"),
@@ -56,6 +58,7 @@ FAILURES = {
         Verdict(Outcome.TRANSIENT, "connection-refused"),
         Verdict(Outcome.TRANSIENT, "connect-timeout"),
         Verdict(Outcome.TRANSIENT, "connect-error"),
+        Verdict(Outcome.TRANSIENT, "proxy"),
         Verdict(Outcome.TRANSIENT, "tls"),
         Verdict(Outcome.TRANSIENT, "empty-response"),
         Verdict(Outcome.TRANSIENT, "connection-reset"),
@@ -78,6 +81,7 @@ BEFORE_RESPONSE = frozenset(
         "connection-refused",
         "connect-timeout",
         "connect-error",
+        "proxy",
         "tls-certificate",
         "tls",
     }

@@ -5,7 +5,6 @@ case the host has more work. Decides nothing about requests.
 """
 
 import asyncio
-import ssl
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -14,8 +13,9 @@ from typing import Protocol, cast
 import httpcore
 import httpx
 
-from services.fetcher.network import Network
-from services.fetcher.stream import Stream
+from services.fetcher.host_rules import Options
+from services.fetcher.network import Network, Target
+from services.fetcher.stream import Lenient, Stream
 
 KEEP = 15.0
 """Seconds that an unused connection stays open."""
@@ -33,11 +33,9 @@ _GONE = (
 class Connections(httpx.AsyncBaseTransport):
     """Sends requests to any number of hosts over kept connections, HTTP/2 where offered."""
 
-    def __init__(self, network: Network, tls: ssl.SSLContext, keep: int) -> None:
+    def __init__(self, network: Network, keep: int) -> None:
         """Keep at most `keep` unused connections open."""
-        tls.set_alpn_protocols(["h2", "http/1.1"])
         self._network = network
-        self._tls = tls
         self._keep = keep
         self._idle: OrderedDict[_Origin, _Open] = OrderedDict()
         self._sweeper: asyncio.TimerHandle | None = None
@@ -59,7 +57,9 @@ class Connections(httpx.AsyncBaseTransport):
                 return await self._exchange(kept, outgoing)
             except _GONE:
                 pass
-        fresh = await self._open(origin, request.extensions["timeout"]["connect"])
+        fresh = await self._open(
+            origin, request.extensions["timeout"]["connect"], request.extensions["options"]
+        )
         return await self._exchange(fresh, outgoing)
 
     async def aclose(self) -> None:
@@ -71,11 +71,7 @@ class Connections(httpx.AsyncBaseTransport):
 
     def release(self, used: "_Open") -> None:
         """Take a connection back after its response."""
-        if (
-            used.connection.has_expired()
-            or not used.connection.is_idle()
-            or used.origin in self._idle
-        ):
+        if used.origin in self._idle or not _usable(used.connection):
             used.stream.abort()
             return
         self._idle[used.origin] = used
@@ -84,18 +80,13 @@ class Connections(httpx.AsyncBaseTransport):
         if self._sweeper is None:
             self._sweeper = asyncio.get_running_loop().call_later(KEEP, self._sweep)
 
-    async def _open(self, origin: _Origin, seconds: float) -> "_Open":
+    async def _open(self, origin: _Origin, seconds: float, options: Options) -> "_Open":
         scheme, host, port = origin
-        tls = self._tls if scheme == b"https" else None
-        stream = await self._network.connect(host.decode("ascii"), port, tls, seconds)
-        ssl_object = stream.get_extra_info("ssl_object")
-        kind = (
-            httpcore.AsyncHTTP2Connection
-            if ssl_object is not None and ssl_object.selected_alpn_protocol() == "h2"
-            else httpcore.AsyncHTTP11Connection
+        target = Target(
+            hostname=host.decode("ascii"), port=port, secure=scheme == b"https", options=options
         )
-        connection = kind(httpcore.Origin(*origin), stream, keepalive_expiry=KEEP)
-        return _Open(origin, connection, stream)
+        stream = await self._network.connect(target, seconds)
+        return _Open(origin, _connection(origin, stream), stream)
 
     async def _exchange(self, used: "_Open", request: httpcore.Request) -> httpx.Response:
         try:
@@ -104,7 +95,7 @@ class Connections(httpx.AsyncBaseTransport):
             used.stream.abort()
             raise
         body = _Body(self, used, cast("_ClosingStream", response.stream))
-        extensions = {"address": used.stream.address}
+        extensions = {"address": used.stream.address, "distrust": used.stream.distrust}
         return httpx.Response(
             response.status, headers=response.headers, stream=body, extensions=extensions
         )
@@ -118,12 +109,42 @@ class Connections(httpx.AsyncBaseTransport):
             self._sweeper = asyncio.get_running_loop().call_later(KEEP, self._sweep)
 
 
+class _Http11(httpcore.AsyncHTTP11Connection):
+    """HTTP/1.1 that looks over its responses' heads first."""
+
+    def __init__(self, origin: _Origin, stream: Stream) -> None:
+        self._lenient = Lenient(stream, self.MAX_INCOMPLETE_EVENT_SIZE)
+        super().__init__(httpcore.Origin(*origin), self._lenient, keepalive_expiry=KEEP)
+
+    def is_sound(self) -> bool:
+        """Whether the responses so far were what they said, and nothing follows them.
+
+        Octets after a response would otherwise be taken as the answer to the next request.
+        """
+        return not self._lenient.mended and not self._h11_state.trailing_data[0]
+
+
+def _connection(origin: _Origin, stream: Stream) -> "_Http11 | httpcore.AsyncHTTP2Connection":
+    ssl_object = stream.get_extra_info("ssl_object")
+    if ssl_object is not None and ssl_object.selected_alpn_protocol() == "h2":
+        return httpcore.AsyncHTTP2Connection(
+            httpcore.Origin(*origin), stream, keepalive_expiry=KEEP
+        )
+    return _Http11(origin, stream)
+
+
+def _usable(connection: "_Http11 | httpcore.AsyncHTTP2Connection") -> bool:
+    if isinstance(connection, _Http11) and not connection.is_sound():
+        return False
+    return connection.is_idle() and not connection.has_expired()
+
+
 @dataclass(slots=True)
 class _Open:
     """A connection with the stream under it."""
 
     origin: _Origin
-    connection: httpcore.AsyncHTTP11Connection | httpcore.AsyncHTTP2Connection
+    connection: _Http11 | httpcore.AsyncHTTP2Connection
     stream: Stream
 
 
@@ -157,12 +178,21 @@ class _Body(httpx.AsyncByteStream):
 
 
 def _outgoing(request: httpx.Request, origin: _Origin) -> httpcore.Request:
-    """The request in httpcore's words; `target` in the extensions goes out as it is."""
+    """The request in httpcore's words; `target` in the extensions goes out as it is.
+
+    A proxy that sees the request, since there is no tunnel, gets the whole URL (RFC 9112, 3.2.2).
+    """
     target = request.extensions.get("target") or request.url.raw_path
+    headers = request.headers.raw
+    proxy = request.extensions["options"].proxy
+    if proxy is not None and origin[0] == b"http":
+        target = b"http://" + request.headers["host"].encode("ascii") + target
+        if proxy.authorization:
+            headers = [*headers, (b"proxy-authorization", proxy.authorization.encode("ascii"))]
     url = httpcore.URL(scheme=origin[0], host=origin[1], port=origin[2], target=target)
     return httpcore.Request(
         request.method,
         url,
-        headers=request.headers.raw,
+        headers=headers,
         extensions={"timeout": request.extensions["timeout"]},
     )

@@ -5,12 +5,13 @@ and sends nothing; `body` in its results is decoded and uncompressed.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.common.records import FetchCompleted, FetchRequested, Outcome
 from services.common.urls import Url
 from services.fetcher import classify, location, retry_after
 from services.fetcher.classify import Verdict
+from services.fetcher.host_rules import DEFAULT, Options
 from services.fetcher.protocols.port import WireRequest, WireResponse
 from services.fetcher.robots import MAX_BYTES
 from services.fetcher.robots_facts import Facts
@@ -25,6 +26,8 @@ _CODINGS = "gzip, br, zstd, deflate"
 _FIELD_VALUE = re.compile("[\t\x20-\x7e\x80-\xff]+")
 _REDIRECTS = frozenset({300, 301, 302, 303, 307, 308})
 _NOT_MODIFIED = 304
+_PLAIN_OK = 200
+_BUSY = frozenset({429, 503})
 _OK = range(200, 300)
 
 
@@ -45,18 +48,82 @@ def identity(agent: str, version: str, contact: str) -> str:
     return f"{agent}/{version} (+{contact})"
 
 
-def page_request(request: FetchRequested, url: Url, user_agent: str, limit: int) -> WireRequest:
-    """The wire request for a page, conditional where validators are known (RFC 9110, 13.1)."""
+def page_request(
+    request: FetchRequested,
+    url: Url,
+    user_agent: str,
+    limit: int,
+    *,
+    options: Options = DEFAULT,
+    cookie: str = "",
+) -> WireRequest:
+    """The wire request for a page, conditional where validators are known (RFC 9110, 13.1).
+
+    `cookie` is the Cookie header's value, empty for none.
+    """
     validators = (("if-none-match", request.etag), ("if-modified-since", request.last_modified))
     conditions = [
         (name, value) for name, value in validators if value and _FIELD_VALUE.fullmatch(value)
     ]
-    return WireRequest(url=url, headers=(*_common(user_agent), *conditions), limit=limit)
+    cookies = [("cookie", cookie)] if cookie and _FIELD_VALUE.fullmatch(cookie) else []
+    return WireRequest(
+        url=url,
+        headers=(*_common(user_agent, options), *conditions, *cookies),
+        limit=options.max_body or limit,
+        options=options,
+    )
 
 
-def robots_request(url: Url, user_agent: str) -> WireRequest:
-    """The wire request for a robots.txt; one octet more than counts, so that a cut shows."""
-    return WireRequest(url=url, headers=_common(user_agent), limit=MAX_BYTES + 1)
+def worth_a_ping(request: FetchRequested, url: Url, above: int) -> bool:
+    """Whether to ask by HEAD before the body: it is large, and nothing makes GET conditional.
+
+    `above` is the setting `head_above`. A URL tried again after a failure is asked for at once.
+    """
+    unconditional = not (request.etag or request.last_modified)
+    large = 0 < above < request.size
+    return large and unconditional and not request.attempt and url.scheme in ROBOTS_SCHEMES
+
+
+def ping_request(
+    url: Url, user_agent: str, limit: int, *, options: Options = DEFAULT, cookie: str = ""
+) -> WireRequest:
+    """The HEAD request; without codings, so that Content-Length is that of the page itself."""
+    cookies = [("cookie", cookie)] if cookie and _FIELD_VALUE.fullmatch(cookie) else []
+    headers = dict(_common(user_agent, options)) | {"accept-encoding": "identity"}
+    return WireRequest(
+        url=url,
+        method="HEAD",
+        headers=(*headers.items(), *cookies),
+        limit=limit,
+        options=options,
+    )
+
+
+def pinged(fetch: Fetch, response: WireResponse) -> FetchCompleted | None:
+    """The report where the answer to HEAD is enough; None if the page is to be asked for.
+
+    Enough is the stored length with no validator, as before; or being asked to stay away.
+    """
+    wait = wait_asked(response, fetch.started_at + fetch.elapsed)
+    if wait is not None and response.status in _BUSY:
+        verdict = classify.by_status(response.status)
+        return _report(fetch, verdict, response=response, retry_after=wait)
+    lengths = set(response.values("content-length"))
+    validators = response.values("etag") + response.values("last-modified")
+    same = lengths == {str(fetch.request.size)} and not validators and not response.damage
+    if response.status == _PLAIN_OK and same:
+        return _report(fetch, classify.HEAD_SAME, response=response)
+    return None
+
+
+def robots_request(url: Url, user_agent: str, options: Options = DEFAULT) -> WireRequest:
+    """The wire request for a robots.txt; one octet more than counts, so that a cut shows.
+
+    The file is wanted whatever its media type is.
+    """
+    options = replace(options, keep_types=(), skip_types=())
+    headers = _common(user_agent, options)
+    return WireRequest(url=url, headers=headers, limit=MAX_BYTES + 1, options=options)
 
 
 def lease_left(request: FetchRequested, now: float) -> float:
@@ -140,14 +207,16 @@ def _report(
         first_byte=response.first_byte if response else None,
         body=body,
         size=len(body),
-        truncated=bool(response and response.damage),
+        truncated=bool(response and response.damage) and verdict.outcome is not Outcome.POLICY,
         location=target,
         retry_after=retry_after,
         crawl_delay=fetch.facts.crawl_delay if fetch.facts else None,
         address=response.address if response else None,
+        distrust=response.distrust if response else "",
         fetcher=fetch.fetcher,
     )
 
 
-def _common(user_agent: str) -> tuple[tuple[str, str], ...]:
-    return (("user-agent", user_agent), ("accept", _ACCEPT), ("accept-encoding", _CODINGS))
+def _common(user_agent: str, options: Options) -> tuple[tuple[str, str], ...]:
+    own = {"user-agent": user_agent, "accept": _ACCEPT, "accept-encoding": _CODINGS}
+    return tuple((own | dict(options.headers)).items())

@@ -17,7 +17,15 @@ from services.common.records import FetchCompleted, FetchRequested
 from services.common.settings import Settings
 from services.fetcher import core, robots_facts
 from services.fetcher.classify import FAILURES
-from services.fetcher.protocols.port import FetchFailed, Protocol, WireRequest, WireResponse
+from services.fetcher.cookies import Cookies
+from services.fetcher.host_rules import NO_RULES, HostRules, Options
+from services.fetcher.protocols.port import (
+    FetchFailed,
+    Prepares,
+    Protocol,
+    WireRequest,
+    WireResponse,
+)
 from services.fetcher.robots_cache import RobotsCache
 from services.fetcher.robots_facts import NONE, Facts, Policy
 from services.fetcher.turns import Turns
@@ -39,6 +47,7 @@ class Download:
         *,
         version: str,
         fetcher: str,
+        rules: HostRules = NO_RULES,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """`clock` gives seconds since the epoch, as the scheduler's leases do."""
@@ -46,14 +55,21 @@ class Download:
         self._settings = own
         self._max_delay = settings.scheduler.max_crawl_delay
         self._protocols = protocols
+        self._preparing = {
+            scheme: protocol
+            for scheme, protocol in protocols.items()
+            if isinstance(protocol, Prepares)
+        }
         self._fetcher = fetcher
+        self._rules = rules
+        self._cookies = Cookies()
         self._clock = clock
         self._user_agent = core.identity(own.agent, version, own.contact)
         self.turns = Turns(own.slots, horizon=2 * self._max_delay)
         self._robots = RobotsCache(
             Policy(agent=own.agent, ttl=own.robots_ttl, retry=own.robots_retry),
             own.robots_cache,
-            self._user_agent,
+            lambda url: core.robots_request(url, self._user_agent, self._options(url)),
             self._send,
             clock,
         )
@@ -85,7 +101,16 @@ class Download:
         except TimeoutError:
             metrics.requests_expired.inc()
             return None
-        return _counted(await self._page(fetch, url))
+        if core.worth_a_ping(request, url, self._settings.head_above):
+            answer = await self._ping(fetch, url)
+            if answer is not None:
+                return _counted(answer)
+            await self._turns_begin(url, request, facts)
+        completed, again = await self._page(fetch, url)
+        if again:
+            await self._turns_begin(url, request, facts)
+            completed, _ = await self._page(fetch, url)
+        return _counted(completed)
 
     async def close(self) -> None:
         """End what runs in the background; the protocols stay open."""
@@ -97,16 +122,40 @@ class Download:
         return await self._robots.facts(url, request.gap)
 
     async def _turns_begin(self, url: urls.Url, request: FetchRequested, facts: Facts) -> None:
+        await self._prepare(url)
         await self.turns.begin(url.host, core.gap(request, facts, self._max_delay))
 
-    async def _page(self, fetch: core.Fetch, url: urls.Url) -> FetchCompleted:
-        """Send the request in the turn that has begun, and end the turn."""
-        wire = core.page_request(fetch.request, url, self._user_agent, self._settings.max_body)
+    async def _prepare(self, url: urls.Url) -> None:
+        protocol = self._preparing.get(url.scheme)
+        if protocol is not None:
+            await protocol.prepare(url, self._options(url))
+
+    async def _ping(self, fetch: core.Fetch, url: urls.Url) -> FetchCompleted | None:
+        """Ask by HEAD in the turn that has begun, and end the turn; None: the page is wanted."""
+        options, cookie = self._circumstances(url)
+        limit, agent = self._settings.max_body, self._user_agent
+        wire = core.ping_request(url, agent, limit, options=options, cookie=cookie)
+        started_at, started = self._clock(), time.perf_counter()
+        try:
+            response = await self._protocols[url.scheme].fetch(wire)
+        except FetchFailed:
+            return None
+        finally:
+            self.turns.end(url.host)
+        elapsed = time.perf_counter() - started
+        return core.pinged(replace(fetch, started_at=started_at, elapsed=elapsed), response)
+
+    async def _page(self, fetch: core.Fetch, url: urls.Url) -> tuple[FetchCompleted, bool]:
+        """Send the request in the turn that has begun, and end the turn.
+
+        True: the answer is a redirect to the URL itself with a new cookie. The page is behind
+        it, and as a discovery it would be known already; so it is worth another turn, once.
+        """
         started_at, started = self._clock(), time.perf_counter()
         fetch = replace(fetch, started_at=started_at)
         failure = ""
         try:
-            response = await self._protocols[url.scheme].fetch(wire)
+            response, changed = await self._exchange(fetch.request, url)
         except FetchFailed as error:
             _log.debug("fetch failed", extra={"url": url.href, "error": str(error)})
             failure = error.reason
@@ -114,8 +163,27 @@ class Download:
             self.turns.end(url.host)
         fetch = replace(fetch, elapsed=time.perf_counter() - started)
         if failure:
-            return core.refused(fetch, FAILURES[failure])
-        return await self._packed(core.answered(fetch, url, response))
+            return core.refused(fetch, FAILURES[failure]), False
+        completed = await self._packed(core.answered(fetch, url, response))
+        return completed, changed and completed.location == url.href
+
+    async def _exchange(self, request: FetchRequested, url: urls.Url) -> tuple[WireResponse, bool]:
+        """The response, and whether it changed the cookies of a host that may have some."""
+        options, cookie = self._circumstances(url)
+        limit, agent = self._settings.max_body, self._user_agent
+        wire = core.page_request(request, url, agent, limit, options=options, cookie=cookie)
+        response = await self._protocols[url.scheme].fetch(wire)
+        keeps = options.cookies == "host"
+        return response, keeps and self._cookies.take(url.host, url.href, response.headers)
+
+    def _circumstances(self, url: urls.Url) -> tuple[Options, str]:
+        """The host's options and the Cookie header for `url`."""
+        options = self._options(url)
+        keeps = options.cookies == "host"
+        return options, self._cookies.header(url.host, url.href) if keeps else ""
+
+    def _options(self, url: urls.Url) -> Options:
+        return self._rules.options(url.hostname)
 
     async def _packed(self, completed: FetchCompleted) -> FetchCompleted:
         """The same with its body compressed: here once, for everyone after us."""
@@ -131,6 +199,7 @@ class Download:
 
     async def _send(self, request: WireRequest, gap: float) -> WireResponse:
         host = request.url.host
+        await self._prepare(request.url)
         await self.turns.begin(host, gap)
         try:
             return await self._protocols[request.url.scheme].fetch(request)

@@ -6,18 +6,24 @@ Decides nothing about whether an address may be used.
 import asyncio
 import socket
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
 
 from services.fetcher.protocols.port import FetchFailed
 
 TTL = 60.0
-"""Seconds that addresses are remembered; getaddrinfo does not tell the record's own."""
-NEGATIVE_TTL = 10.0
-"""Seconds that a failure is remembered."""
+"""Seconds that addresses are remembered. getaddrinfo does not tell the record's own time, so it
+is the least that is usual: a host that moves is found within a minute."""
+NOT_FOUND_TTL = 300.0
+"""Seconds that a name counts as missing (RFC 2308 allows up to what its zone says)."""
+FAILURE_TTL = 30.0
+"""Seconds that a resolver in trouble is not asked for the same name again."""
+PATIENCE = 10.0
+"""Seconds after which a look-up counts as failed; its answer is still taken when it comes."""
 SIZE = 10_000
-THREADS = 32
+THREADS = 256
+"""Look-ups under way: each holds a thread, and a dead name holds it for half a minute."""
 
 _NOT_FOUND = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
 
@@ -40,9 +46,20 @@ def system(hostname: str) -> Answer:
 class Resolver:
     """A bounded cache over getaddrinfo; several askers of one name share one look-up."""
 
-    def __init__(self, ask: Callable[[str], Answer] = system) -> None:
-        """`ask` blocks while it looks a name up; it is called in threads."""
+    def __init__(
+        self,
+        ask: Callable[[str], Answer] = system,
+        *,
+        given: Mapping[str, str] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        """`ask` blocks while it looks a name up; it is called in threads.
+
+        `given` names have the address given here and are never looked up.
+        """
         self._ask = ask
+        self._given = {name.lower(): (address,) for name, address in (given or {}).items()}
+        self._patience = patience
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="dns")
         self._known: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
         self._asking: dict[str, asyncio.Future[Answer]] = {}
@@ -53,9 +70,12 @@ class Resolver:
         Raises:
             FetchFailed: `dns-not-found`, or `dns-failure` where asking again may help.
         """
-        literal = _literal(hostname)
-        if literal:
-            return (literal,)
+        address = literal(hostname)
+        if address:
+            return (address,)
+        given = self._given.get(hostname)
+        if given is not None:
+            return given
         loop = asyncio.get_running_loop()
         known = self._known.get(hostname)
         if known is not None and known[0] > loop.time():
@@ -64,26 +84,39 @@ class Resolver:
         if asking is None:
             asking = asyncio.ensure_future(loop.run_in_executor(self._pool, self._ask, hostname))
             self._asking[hostname] = asking
-            asking.add_done_callback(lambda answer: self._keep(hostname, answer, loop.time()))
-        return _unwrap(await asyncio.shield(asking))
+            asking.add_done_callback(lambda answer: self._take(hostname, answer, loop.time()))
+        try:
+            async with asyncio.timeout(self._patience):
+                return _unwrap(await asyncio.shield(asking))
+        except TimeoutError:
+            failure = FetchFailed("dns-failure", f"{hostname}: no answer")
+            self._keep(hostname, failure, loop.time())
+            return _unwrap(failure)
 
     def close(self) -> None:
         """Let the threads end; a look-up under way is not waited for."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _keep(self, hostname: str, asked: asyncio.Future[Answer], now: float) -> None:
+    def _take(self, hostname: str, asked: asyncio.Future[Answer], now: float) -> None:
         self._asking.pop(hostname, None)
-        if asked.cancelled():
-            return
-        answer = asked.result()
-        ttl = NEGATIVE_TTL if isinstance(answer, FetchFailed) else TTL
-        self._known[hostname] = (now + ttl, answer)
+        if not asked.cancelled():
+            self._keep(hostname, asked.result(), now)
+
+    def _keep(self, hostname: str, answer: Answer, now: float) -> None:
+        self._known[hostname] = (now + _ttl(answer), answer)
         self._known.move_to_end(hostname)
         if len(self._known) > SIZE:
             self._known.popitem(last=False)
 
 
-def _literal(hostname: str) -> str | None:
+def _ttl(answer: Answer) -> float:
+    if not isinstance(answer, FetchFailed):
+        return TTL
+    return NOT_FOUND_TTL if answer.reason == "dns-not-found" else FAILURE_TTL
+
+
+def literal(hostname: str) -> str | None:
+    """The address that `hostname` is, IPv6 with or without brackets; None if it is a name."""
     try:
         return str(ip_address(hostname.strip("[]")))
     except ValueError:

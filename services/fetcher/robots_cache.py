@@ -21,11 +21,17 @@ class RobotsCache:
     """Facts per origin (scheme and host)."""
 
     def __init__(
-        self, policy: Policy, size: int, user_agent: str, send: Send, clock: Callable[[], float]
+        self,
+        policy: Policy,
+        size: int,
+        request: Callable[[urls.Url], WireRequest],
+        send: Send,
+        clock: Callable[[], float],
     ) -> None:
+        """`request` makes the wire request for a robots.txt."""
         self._policy = policy
         self._size = size
-        self._user_agent = user_agent
+        self._request = request
         self._send = send
         self._clock = clock
         self._known: OrderedDict[str, Facts] = OrderedDict()
@@ -69,7 +75,7 @@ class RobotsCache:
         seen: set[str] = set()
         while len(seen) <= robots_facts.MAX_REDIRECTS and url.href not in seen:
             try:
-                response = await self._send(core.robots_request(url, self._user_agent), gap)
+                response = await self._send(self._request(url), gap)
             except FetchFailed as failure:
                 return robots_facts.failed(failure.reason, len(seen), self._policy, self._clock())
             seen.add(url.href)

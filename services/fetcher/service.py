@@ -3,13 +3,16 @@
 import os
 import socket
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from services.common import codec, metrics
+from services.common.errors import Stop
 from services.common.kafka import Incoming, Producer
 from services.common.settings import Settings
 from services.common.topics import FETCH_COMPLETED, FETCH_REQUESTED, Topic
 from services.fetcher.download import Download
+from services.fetcher.host_rules import NO_RULES, HostRules, parse
 from services.fetcher.protocols.registry import load
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ class Fetcher:
             self._protocols,
             version=_version(),
             fetcher=f"{socket.gethostname()}-{os.getpid()}",
+            rules=_rules(self._settings.fetcher.rules_file),
         )
         metrics.fetch_oldest_seconds.set_function(self._download.turns.oldest)
 
@@ -61,6 +65,15 @@ class Fetcher:
     def problems(self) -> list[str]:
         """See `Service.problems`."""
         return [] if self._download is not None else ["not open"]
+
+
+def _rules(path: Path | None) -> HostRules:
+    if path is None:
+        return NO_RULES
+    try:
+        return parse(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise Stop(f"RECRAWL_FETCHER__RULES_FILE: {path}: {error}") from error
 
 
 def _version() -> str:

@@ -11,6 +11,8 @@ from typing import Any
 
 import httpcore
 
+from services.fetcher.heads import Heads, NotHttp
+
 HIGH_WATER = 256 * 1024
 """Octets held here unread before the peer has to wait."""
 
@@ -19,6 +21,8 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     """An asyncio protocol that is read and written like a stream, by one task at a time."""
 
     address: str = ""
+    distrust: str = ""
+    """Why the certificate is not trusted; "" if it is, or there is none."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -91,16 +95,30 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - httpcore's interface
         """Hand over `buffer`, waiting while too much is on its way.
 
+        A connection that is gone takes it in silence: what came before its end is read first,
+        and reading on says how it ended.
+
         Raises:
             httpcore.WriteTimeout: for `timeout` seconds the peer took nothing.
-            httpcore.WriteError: the connection is gone.
         """
         if self._transport is None or self._transport.is_closing():
-            raise httpcore.WriteError(str(self._error or "closed"))
+            return
         if buffer:
             self._transport.write(buffer)
         if self._full:
             await self._until(lambda: not self._full, timeout, httpcore.WriteTimeout)
+
+    async def encrypt(self, tls: ssl.SSLContext, server_hostname: str) -> None:
+        """Speak TLS from here on.
+
+        Raises:
+            OSError: as the system or the TLS library raises it.
+        """
+        if self._transport is None or self._ended:
+            raise ConnectionResetError("closed before TLS")
+        self._transport = await asyncio.get_running_loop().start_tls(
+            self._transport, self, tls, server_hostname=server_hostname
+        )
 
     def abort(self) -> None:
         """Close at once."""
@@ -142,22 +160,72 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             self._waiter.set_result(None)
 
 
+class Lenient(httpcore.AsyncNetworkStream):
+    """A stream of HTTP/1.1 whose response heads are mended before httpcore sees them."""
+
+    def __init__(self, stream: Stream, limit: int) -> None:
+        """`limit`: octets of a head that httpcore will take."""
+        self._stream = stream
+        self._heads = Heads(limit)
+
+    @property
+    def mended(self) -> bool:
+        """Whether a head had to be changed."""
+        return self._heads.mended
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's interface
+        """See `Stream.read`; also raises httpcore.RemoteProtocolError on what is not HTTP."""
+        while data := await self._stream.read(max_bytes, timeout):
+            try:
+                whole = self._heads.feed(data)
+            except NotHttp as error:
+                raise httpcore.RemoteProtocolError(str(error)) from error
+            if whole:
+                return whole
+        if not self._heads.end():
+            raise httpcore.ReadError("closed within the head")
+        return b""
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - httpcore's interface
+        """See `Stream.write`."""
+        if buffer:
+            self._heads.expect()
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        """See `Stream.abort`."""
+        self._stream.abort()
+
+    def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 - httpcore's interface
+        """See `Stream.get_extra_info`."""
+        return self._stream.get_extra_info(info)
+
+
 def _expire(waiter: asyncio.Future[None], late: type[Exception]) -> None:
     if not waiter.done():
         waiter.set_exception(late())
 
 
 async def connect(
-    address: str, port: int, tls: ssl.SSLContext | None, server_hostname: str | None
+    address: str,
+    port: int,
+    tls: ssl.SSLContext | None,
+    server_hostname: str | None,
+    source: str | None = None,
 ) -> Stream:
-    """An open connection to `address`.
+    """An open connection to `address`, from the local address `source` if one is given.
 
     Raises:
         OSError: as the system or the TLS library raises it.
     """
     loop = asyncio.get_running_loop()
     _, stream = await loop.create_connection(
-        Stream, host=address, port=port, ssl=tls, server_hostname=server_hostname if tls else None
+        Stream,
+        host=address,
+        port=port,
+        ssl=tls,
+        server_hostname=server_hostname if tls else None,
+        local_addr=(source, 0) if source else None,
     )
     stream.address = address
     return stream

@@ -112,6 +112,7 @@ class Dispatcher:
             last_modified=row.last_modified,
             body_digest=row.body_digest,
             text_digest=row.text_digest,
+            size=row.size,
         )
 
 

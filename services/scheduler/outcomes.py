@@ -52,5 +52,7 @@ def _visited(row: UrlRow, report: CrawlReported, policy: Policy, now: float) -> 
         row.moves = 0
     if changed or last is None:
         row.changed = report.fetched_at
+    if report.outcome is Outcome.OK:
+        row.size = report.size
     row.etag, row.last_modified = report.etag, report.last_modified
     row.body_digest, row.text_digest = report.body_digest, report.text_digest

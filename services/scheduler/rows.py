@@ -48,6 +48,8 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     text_digest: bytes | None = None
     moves: int = 0
     """Times in a row that it redirected to another writing of itself."""
+    size: int = 0
+    """Octets of the body last received."""
 
 
 class Bucket(msgspec.Struct, array_like=True):

@@ -1,7 +1,7 @@
 """What makes two URLs one on hosts that have rules of their own."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from services.common.identity_rules import (
@@ -163,6 +163,7 @@ def test_without_a_file_the_rules_are_the_standard(raw: str) -> None:
     assert named.merges == tuple(step.rule for step in steps[1:] if step.rule != "standard")
 
 
+@example("http://h.test/;jsessionid=x.;jsessionid=x?", {})
 @given(raws, st.dictionaries(st.sampled_from(["*", "*.test", "h.test", "www.h.test"]), blocks))
 def test_an_identity_is_a_fixed_point_under_any_rules(raw: str, file: dict[str, Block]) -> None:
     """URL-05."""

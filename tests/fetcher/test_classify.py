@@ -60,6 +60,7 @@ def test_the_documentation_names_every_reason() -> None:
         *classify.CLASSES.values(),
         *classify.FAILURES.values(),
         classify.UNCHANGED,
+        classify.HEAD_SAME,
         classify.MOVED,
         classify.DISALLOWED,
         classify.BAD_STATUS,

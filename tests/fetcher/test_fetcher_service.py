@@ -1,11 +1,12 @@
 """The service around a download; its way through Kafka is tested in tests/pipeline."""
 
 import time
+from pathlib import Path
 
 import pytest
 
 from services.common import codec
-from services.common.errors import DeadLetter
+from services.common.errors import DeadLetter, Stop
 from services.common.kafka import Incoming, Producer
 from services.common.records import FetchRequested, Rules
 from services.common.settings import Fetcher as Own
@@ -49,3 +50,19 @@ async def test_it_is_ready_only_when_open_and_leaves_what_it_cannot_use() -> Non
                 await service.handle(message(b"\xff"))
         finally:
             await service.close()
+
+
+@pytest.mark.parametrize("text", [None, "[[rule]]\nhosts = 1"])
+async def test_a_rules_file_that_cannot_be_used_stops_the_service(
+    tmp_path: Path, text: str | None
+) -> None:
+    """C11: and says which setting and file it is."""
+    file = tmp_path / "rules.toml"
+    if text is not None:
+        file.write_text(text)
+    settings = Settings(fetcher=Own(rules_file=file))
+    async with Producer(Kafka(bootstrap="127.0.0.1:1")) as producer:
+        service = Fetcher(settings, producer)
+        with pytest.raises(Stop, match=r"RULES_FILE: .*rules\.toml"):
+            await service.open()
+        await service.close()

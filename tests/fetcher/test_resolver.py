@@ -1,5 +1,7 @@
 """Names are asked for once, remembered for a while, and fail by name."""
 
+import asyncio
+import contextlib
 import socket
 import threading
 
@@ -64,3 +66,85 @@ def test_a_missing_name_is_told_from_a_resolver_in_trouble(
     assert isinstance(failure, FetchFailed)
     expected = "dns-not-found" if number == socket.EAI_NONAME else "dns-failure"
     assert failure.reason == expected
+
+
+async def test_a_given_name_is_never_looked_up() -> None:
+    resolver = Resolver(lambda _: FetchFailed("dns-failure"), given={"Demo.Test": "127.0.1.1"})
+    assert await resolver.addresses("demo.test") == ("127.0.1.1",)
+    resolver.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "fresh", "stale"),
+    [
+        (("127.0.1.1",), 59, 61),
+        (FetchFailed("dns-failure"), 29, 31),
+        (FetchFailed("dns-not-found"), 299, 301),
+    ],
+)
+async def test_an_answer_is_remembered_for_a_time_of_its_kind(
+    answer: tuple[str, ...] | FetchFailed,
+    fresh: float,
+    stale: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """NET-03: a host that moved is found within a minute, trouble is tried again in half."""
+    asked: list[str] = []
+
+    def ask(name: str) -> tuple[str, ...] | FetchFailed:
+        asked.append(name)
+        return answer
+
+    resolver = Resolver(ask)
+    loop = asyncio.get_running_loop()
+    now = loop.time()
+    counts = []
+    for later in (0, fresh, stale):
+        with monkeypatch.context() as patch:
+            patch.setattr(loop, "time", lambda later=later: now + later)
+            with contextlib.suppress(FetchFailed):
+                await resolver.addresses("a.test")
+        counts.append(len(asked))
+    resolver.close()
+    assert counts == [1, 1, 2]
+
+
+async def test_a_name_without_an_answer_fails_in_time_and_its_late_answer_counts() -> None:
+    """NET-03."""
+    answer = threading.Event()
+
+    def ask(_: str) -> tuple[str, ...]:
+        answer.wait()
+        return ("127.0.1.1",)
+
+    resolver = Resolver(ask, patience=0.05)
+    for _ in range(2):
+        with pytest.raises(FetchFailed, match=r"dns-failure: .*no answer"):
+            await resolver.addresses("slow.test")
+    answer.set()
+    while True:
+        with contextlib.suppress(FetchFailed):
+            assert await resolver.addresses("slow.test") == ("127.0.1.1",)
+            break
+        await asyncio.sleep(0.01)
+    resolver.close()
+
+
+async def test_two_hundred_dead_names_do_not_delay_a_live_one() -> None:
+    """NET-03."""
+    over = threading.Event()
+
+    def ask(name: str) -> tuple[str, ...] | FetchFailed:
+        if name.startswith("dead"):
+            over.wait()
+            return FetchFailed("dns-failure", name)
+        return ("127.0.1.1",)
+
+    resolver = Resolver(ask, patience=60)
+    dead = [asyncio.ensure_future(resolver.addresses(f"dead-{n}.test")) for n in range(200)]
+    await asyncio.sleep(0)
+    assert await resolver.addresses("ok.test") == ("127.0.1.1",)
+    assert not any(task.done() for task in dead)
+    over.set()
+    await asyncio.gather(*dead, return_exceptions=True)
+    resolver.close()

@@ -5,18 +5,16 @@ The server writes whatever octets a test asks for; names ending in .test lead to
 
 import asyncio
 import gzip
+import socket
 import ssl
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-import h2.config
-import h2.connection
-import h2.events
 import pytest
 import zstandard
 
@@ -35,6 +33,9 @@ ADDRESSES = {
     "c.test": ("127.0.1.4",),
     "two.test": ("127.0.1.9", "127.0.1.1"),
     "loop.test": ("127.0.0.1",),
+    "v6.test": ("::1",),
+    "nat64.test": ("64:ff9b::7f00:1",),
+    "mapped.test": ("::ffff:10.0.0.1",),
     "mixed.test": ("127.0.1.1", "10.0.0.1"),
 }
 PAGE = b"<title>A page</title>" + b"<p>text</p>" * 500
@@ -216,33 +217,6 @@ async def test_a_redirect_in_raw_octets_is_reported_not_followed(
     assert web.paths() == ["/robots.txt", "/p"]
 
 
-@pytest.mark.parametrize(
-    ("wire", "expected"),
-    [
-        (gzip.compress(PAGE), ("ok", "ok", len(PAGE))),
-        (gzip.compress(PAGE) * 2, ("ok", "ok", 2 * len(PAGE))),
-        (gzip.compress(PAGE) + b"<!-- x -->", ("ok", "ok", len(PAGE))),
-        (gzip.compress(PAGE)[:-8], ("ok", "no-trailer", len(PAGE))),
-        (gzip.compress(PAGE)[:60], ("transient", "incomplete", 0)),
-        (gzip.compress(PAGE)[:-8] + b"\0" * 8, ("transient", "corrupt", 0)),
-        (b"", ("ok", "ok", 0)),
-    ],
-)
-async def test_damaged_gzip_is_told_from_whole(
-    web: Web, wire: bytes, expected: tuple[str, str, int]
-) -> None:
-    """HTTP-03."""
-    web.pages["/p"] = ok(wire, "Content-Encoding: x-gzip")
-    completed = await fetch(web.url("/p"))
-    assert (*came_of(completed), completed.size) == expected
-    assert completed.truncated == (completed.reason != "ok")
-
-
-async def test_an_unknown_coding_is_permanent(web: Web) -> None:
-    web.pages["/p"] = ok(b"x", "Content-Encoding: compress")
-    assert came_of(await fetch(web.url("/p"))) == ("permanent", "unsupported-coding")
-
-
 async def test_a_bomb_is_cut_and_its_connection_dropped(web: Web) -> None:
     """C9."""
     bomb = gzip.compress(gzip.compress(b"\0" * (64 << 20), 9), 9)
@@ -260,83 +234,6 @@ async def test_a_body_shorter_than_announced_is_tried_again_then_kept(web: Web) 
         (("transient", "incomplete"), True, b""),
         (("ok", "incomplete"), True, b"half"),
     ]
-
-
-@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: "])
-async def test_a_dripping_server_is_left_at_the_total_deadline(web: Web, head: bytes) -> None:
-    """HTTP-05, a tenth of the times: every read is in time, the whole is not."""
-
-    async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(head)
-        while True:
-            writer.write(b"H")
-            await asyncio.sleep(0.03)
-
-    web.pages["/p"] = drip
-    web.pages["/q"] = ok()
-    async with fetcher(read_timeout=0.2, total_timeout=0.5, slots=1) as download:
-        before = asyncio.get_running_loop().time()
-        dripping = await download.run(request(web.url("/p")))
-        took = asyncio.get_running_loop().time() - before
-        after = await download.run(request(web.url("/q", "b.test")))
-    assert dripping is not None
-    assert after is not None
-    assert came_of(dripping) == ("transient", "total-timeout")
-    assert dripping.truncated == (head.endswith(b"\r\n\r\n"))
-    assert took < 2
-    assert came_of(after) == ("ok", "ok")
-
-
-async def test_a_silent_server_times_out_on_reading(web: Web) -> None:
-    """C9."""
-
-    async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
-        await reader.read()
-
-    web.pages["/p"] = silent
-    completed = await fetch(web.url("/p"), read_timeout=0.1)
-    assert came_of(completed) == ("transient", "read-timeout")
-
-
-@pytest.mark.parametrize(
-    ("wire", "outcome", "reason"),
-    [
-        (b"HTTP/1.1 200 OK\r\nX-Foo : bar\r\n\r\n", "permanent", "protocol-error"),
-        (b"HTTP/1.1 200 OK\r\nPHP Warning:  x\r\n\r\n", "permanent", "protocol-error"),
-        (b"HTTP/1.1 200 OK\r\ngarbage\r\n\r\n", "permanent", "protocol-error"),
-        (b"HTTP/1.1 200 OK\r\nX-A: a\0b\r\n\r\n", "permanent", "protocol-error"),
-        (b"HTTP/1.1 200 OK\r\n: x\r\n\r\n", "permanent", "protocol-error"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length : 0\r\n\r\n", "permanent", "protocol-error"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "permanent", "protocol-error"),
-        (b"\r\nHTTP/1.1 200 OK\r\n\r\n", "permanent", "protocol-error"),
-        (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "permanent", "protocol-error"),
-        (b"HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", "ok", "ok"),
-        (b"", "transient", "empty-response"),
-        (b"HTTP/1.1 600 X\r\nContent-Length: 0\r\n\r\n", "permanent", "unknown-status"),
-        (b"HTTP/1.1 999 Denied\r\nContent-Length: 0\r\n\r\n", "permanent", "unknown-status"),
-        (b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", "ok", "ok"),
-        (b"HTTP/1.1 200 OK\nContent-Length: 0\n\n", "ok", "ok"),
-        (b"HTTP/1.1 200 OK\r\nX: caf\xe9\r\nContent-Length: 0\r\n\r\n", "ok", "ok"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", "ok", "ok"),
-        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 500 + b"\r\n", "ok", "ok"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 70_000 + b"\r\n\r\n", "policy", "headers-too-large"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000 + b"\r\n\r\n", "policy", "headers-too-large"),
-        (b"HTTP/1.1 101 X\r\nUpgrade: y\r\n\r\n", "permanent", "protocol-error"),
-    ],
-)
-async def test_odd_heads_get_a_distinct_outcome(
-    web: Web, wire: bytes, outcome: str, reason: str
-) -> None:
-    """HTTP-07: a strict parser's refusal is permanent, so that it is not retried for ever."""
-
-    async def odd(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(wire)
-        await writer.drain()
-        writer.close()
-        await writer.wait_closed()
-
-    web.pages["/p"] = odd
-    assert came_of(await fetch(web.url("/p"))) == (outcome, reason)
 
 
 async def test_a_429_reports_how_long_to_stay_away(web: Web) -> None:
@@ -359,6 +256,16 @@ async def test_a_429_reports_how_long_to_stay_away(web: Web) -> None:
         ("http://100.64.0.1/", "policy", "private-address"),
         ("http://loop.test/", "policy", "private-address"),
         ("http://mixed.test/", "policy", "private-address"),
+        ("http://nat64.test/", "policy", "private-address"),
+        ("http://mapped.test/", "policy", "private-address"),
+        ("http://v6.test/", "policy", "private-address"),
+        ("http://017700000001/", "policy", "private-address"),
+        ("http://0177.0.0.1/", "policy", "private-address"),
+        ("http://0x7f000001/", "policy", "private-address"),
+        ("http://127.1/", "policy", "private-address"),
+        ("http://[64:ff9b::10.0.0.1]/", "policy", "private-address"),
+        ("http://[::127.0.0.1]/", "policy", "private-address"),
+        ("http://\uff11\uff12\uff17.0.0.1/", "policy", "private-address"),
         ("http://user@127.0.0.1:80\\@pub.test/", "policy", "private-address"),
         ("http://a.test:22/", "policy", "bad-port"),
         ("file:///etc/passwd", "policy", "no-protocol"),
@@ -389,6 +296,56 @@ async def test_the_second_address_is_tried_when_the_first_refuses(web: Web) -> N
     web.pages["/p"] = ok()
     completed = await fetch(web.url("/p", "two.test"))
     assert (completed.reason, completed.address) == ("ok", "127.0.1.1")
+
+
+async def test_the_second_address_is_tried_when_the_first_does_not_answer(web: Web) -> None:
+    """NET-03: a full backlog swallows connections without a word."""
+    web.pages["/p"] = ok()
+    with socket.create_server(("127.0.1.9", web.port), backlog=0), ExitStack() as stack:
+        for _ in range(2):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)  # noqa: FBT003 - the method's own way
+            waiting.connect_ex(("127.0.1.9", web.port))
+        completed = await fetch(web.url("/p", "two.test"), connect_timeout=1)
+    assert (completed.reason, completed.address) == ("ok", "127.0.1.1")
+
+
+async def test_a_host_of_ipv6_alone_is_reached() -> None:
+    """NET-03."""
+    site = Web(pages={"/p": ok()})
+    async with await asyncio.start_server(site.serve, "::1", 0) as server:
+        site.port = server.sockets[0].getsockname()[1]
+        completed = await fetch(site.url("/p", "v6.test"), allow_private=["::1/128"])
+    assert (completed.reason, completed.address) == ("ok", "::1")
+
+
+async def test_dead_names_take_no_slot_from_live_ones(web: Web) -> None:
+    """NET-03: more names without an answer than slots, and a page comes all the same."""
+    over = threading.Event()
+
+    def ask(name: str) -> tuple[str, ...] | FetchFailed:
+        if name.startswith("dead"):
+            over.wait()
+            return FetchFailed("dns-failure", name)
+        return look_up(name)
+
+    web.pages["/p"] = ok()
+    own = Fetcher(allow_private=LOOPBACK, slots=2)
+    http = Http(own, None, Resolver(ask, patience=60))
+    download = Download(Settings(fetcher=own), {"http": http}, version="1", fetcher="f")
+    dead = [
+        asyncio.ensure_future(download.run(request(f"http://dead-{n}.test/"))) for n in range(20)
+    ]
+    await asyncio.sleep(0)
+    live = await download.run(request(web.url("/p")))
+    assert not any(task.done() for task in dead)
+    over.set()
+    ended = await asyncio.gather(*dead)
+    await download.close()
+    await http.close()
+    assert live is not None
+    assert came_of(live) == ("ok", "ok")
+    assert {came_of(c) for c in ended if c} == {("transient", "dns-failure")}
 
 
 async def test_a_connection_is_used_again(web: Web) -> None:
@@ -591,95 +548,3 @@ async def test_a_protocol_is_one_class_and_knows_no_robots() -> None:
     completed = await download.run(request("always://host/thing"))
     assert completed is not None
     assert (completed.outcome, body(completed)) == (Outcome.OK, b"/thing")
-
-
-KEY = """-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg6guEQkfL/250cT9C
-Y7qdw2cITAm8GRu9b7kT9tskoduhRANCAARbJXozNhmeEOOgCJKvTPz5nuRFHReY
-ezndc1kHICmFWwstN7AyzjR3pumqmy8w3qHG9k38NLHowoT4HofjHKVG
------END PRIVATE KEY-----
-"""
-CERTIFICATE = """-----BEGIN CERTIFICATE-----
-MIIBWjCCAQCgAwIBAgIBATAKBggqhkjOPQQDAjAPMQ0wCwYDVQQDDAR0ZXN0MCAX
-DTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAPMQ0wCwYDVQQDDAR0ZXN0
-MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEWyV6MzYZnhDjoAiSr0z8+Z7kRR0X
-mHs53XNZByAphVsLLTewMs40d6bpqpsvMN6hxvZN/DSx6MKE+B6H4xylRqNLMEkw
-FwYDVR0RBBAwDoIGYS50ZXN0hwR/AAEBMA8GA1UdEwEB/wQFMAMBAf8wHQYDVR0O
-BBYEFAZ4/djo3KCxQAbifgSVhht7afgNMAoGCCqGSM49BAMCA0gAMEUCIQD0Bong
-Q2hxacJQ5nCZMZcPw8iZfkWN2PV1fq3qv3sjlwIgEYJCMlU3c+kSM4dnTGoSLtBJ
-ywojFIVUpgkJNUKJZwc=
------END CERTIFICATE-----
-"""
-
-
-class Http2(asyncio.Protocol):
-    """A small HTTP/2 server: every path answers with itself."""
-
-    connections = 0
-
-    def __init__(self) -> None:
-        type(self).connections += 1
-        config = h2.config.H2Configuration(client_side=False)
-        self.h2 = h2.connection.H2Connection(config)
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self.h2.initiate_connection()
-        transport.write(self.h2.data_to_send())
-
-    def data_received(self, data: bytes) -> None:
-        for event in self.h2.receive_data(data):
-            if isinstance(event, h2.events.RequestReceived):
-                path = dict(event.headers or [])[b":path"]
-                head = [(":status", "404" if path == b"/robots.txt" else "200"), ("x-odd", "1")]
-                assert event.stream_id is not None
-                self.h2.send_headers(event.stream_id, head)
-                self.h2.send_data(event.stream_id, path, end_stream=True)
-        self.transport.write(self.h2.data_to_send())
-
-
-@asynccontextmanager
-async def secure(tmp_path: Path, *protocols: str) -> AsyncIterator[int]:
-    (tmp_path / "key.pem").write_text(KEY)
-    (tmp_path / "certificate.pem").write_text(CERTIFICATE)
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(tmp_path / "certificate.pem", tmp_path / "key.pem")
-    context.set_alpn_protocols(list(protocols))
-    loop = asyncio.get_running_loop()
-    async with await loop.create_server(Http2, "127.0.1.1", 0, ssl=context) as server:
-        yield server.sockets[0].getsockname()[1]
-
-
-async def test_https_speaks_http2_over_one_connection(tmp_path: Path) -> None:
-    trust = ssl.create_default_context(cadata=CERTIFICATE)
-    before = Http2.connections
-    async with secure(tmp_path, "h2") as port, fetcher(trust) as download:
-        bodies = []
-        for path in ("/1", "/2"):
-            completed = await download.run(request(f"https://a.test:{port}{path}"))
-            assert completed is not None
-            assert completed.reason == "ok"
-            assert (completed.headers, completed.status) == ([("x-odd", "1")], 200)
-            bodies.append(body(completed))
-    assert bodies == [b"/1", b"/2"]
-    assert Http2.connections - before == 1
-
-
-async def test_a_certificate_that_cannot_be_trusted_is_permanent(tmp_path: Path) -> None:
-    async with secure(tmp_path, "h2") as port:
-        completed = await fetch(f"https://a.test:{port}/1")
-    assert came_of(completed) == ("permanent", "tls-certificate")
-
-
-async def test_plain_text_behind_https_is_a_tls_failure() -> None:
-    async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(1)
-        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-        await writer.drain()
-        writer.transport.abort()
-
-    async with await asyncio.start_server(plain, "127.0.1.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        completed = await fetch(f"https://a.test:{port}/1")
-    assert came_of(completed) == ("transient", "tls")

@@ -74,6 +74,16 @@ def test_validators_and_digests_go_out_with_the_next_request(desk: Make) -> None
     assert (again.etag, again.body_digest) == ('"1"', b"b" * 16)
 
 
+def test_the_stored_size_goes_out_and_outlives_an_unchanged_fetch(desk: Make) -> None:
+    """C10: the fetcher decides by it whether to ask by HEAD first."""
+    d = desk(first_interval=14 * DAY)
+    d.report(d.admit("http://h.test/a")[0], size=5000)
+    [second] = d.tick(15 * DAY)
+    d.report(second, Outcome.UNCHANGED, changed=False)
+    [third] = d.tick(30 * DAY)
+    assert (second.size, third.size) == (5000, 5000)
+
+
 def test_a_failure_is_retried_with_doubling_waits_then_given_up(desk: Make) -> None:
     """C6."""
     d = desk(max_attempts=3, retry_base=60, bucket_width=1, give_up_interval=30 * DAY)

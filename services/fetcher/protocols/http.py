@@ -16,9 +16,11 @@ import httpx
 
 from services.common.errors import Stop
 from services.common.settings import Fetcher
+from services.common.urls import Url
 from services.fetcher import guard
 from services.fetcher.connections import Connections
 from services.fetcher.decode import Body, Corrupt, Unsupported
+from services.fetcher.host_rules import Options, wanted
 from services.fetcher.network import Network
 from services.fetcher.protocols.port import FetchFailed, Headers, WireRequest, WireResponse
 from services.fetcher.resolver import Resolver
@@ -45,8 +47,11 @@ _TABLE: tuple[tuple[type[Exception], str], ...] = (
 _MESSAGES = {
     "Server disconnected without sending a response.": "empty-response",
     "Receive buffer too long": "headers-too-large",
+    "Server disconnected": "connection-reset",
 }
-_CUT = frozenset({"connection-reset", "protocol-error"})
+_HTTP2_ENDS = ("<StreamReset", "<ConnectionTerminated")
+"""How httpcore words a stream or connection that the server gave up over HTTP/2."""
+_CUT = frozenset({"connection-reset", "protocol-error", "headers-too-large", "empty-response"})
 """Failures that, once the head is there, mean that the body's rest is missing."""
 
 
@@ -64,10 +69,13 @@ class Http:
             exempt = guard.networks(settings.allow_private)
         except ValueError as error:
             raise Stop(f"RECRAWL_FETCHER__ALLOW_PRIVATE: {error}") from error
-        self._network = Network(resolver or Resolver(), exempt)
-        self._connections = Connections(
-            self._network, tls or httpx.create_ssl_context(), keep=4 * settings.slots
+        self._network = Network(
+            resolver or Resolver(given=settings.addresses),
+            exempt,
+            tls or httpx.create_ssl_context(),
+            settings.agent,
         )
+        self._connections = Connections(self._network, keep=4 * settings.slots)
         self._total = settings.total_timeout
         self._max_headers = settings.max_headers
         self._timeouts = {
@@ -75,6 +83,11 @@ class Http:
             "read": settings.read_timeout,
             "write": settings.read_timeout,
         }
+
+    async def prepare(self, url: Url, options: Options) -> None:
+        """See `protocols.port.Prepares`: the name is looked up, unless a proxy will."""
+        if options.proxy is None:
+            await self._network.prepare(url.hostname)
 
     async def fetch(self, request: WireRequest) -> WireResponse:
         """See `protocols.Protocol.fetch`."""
@@ -112,10 +125,14 @@ class _Exchange:
         url = self._request.url
         response = await connections.handle_async_request(
             httpx.Request(
-                "GET",
+                self._request.method,
                 _origin(url.scheme, url.host),
                 headers=[(b"host", url.host.encode("ascii")), *_encoded(self._request.headers)],
-                extensions={"timeout": timeouts, "target": url.path.encode("ascii")},
+                extensions={
+                    "timeout": timeouts,
+                    "target": url.path.encode("ascii"),
+                    "options": self._request.options,
+                },
             )
         )
         stream = cast("httpx.AsyncByteStream", response.stream)
@@ -126,6 +143,7 @@ class _Exchange:
                 headers=headers,
                 first_byte=loop.time() - started,
                 address=response.extensions["address"],
+                distrust=response.extensions["distrust"],
             )
             await self._read(stream)
         finally:
@@ -135,6 +153,10 @@ class _Exchange:
         assert self._head is not None  # noqa: S101 - for the type checker
         if not 200 <= self._head.status < 300:  # noqa: PLR2004 - RFC 9110, 15.3
             await _drain(stream)
+            return
+        kind = self._head.values("content-type")
+        if not wanted(kind[0] if kind else "", self._request.options):
+            self._damage = "content-type"
             return
         try:
             coding = ",".join(self._head.values("content-encoding"))
@@ -159,6 +181,7 @@ class _Exchange:
             damage=self._damage,
             first_byte=head.first_byte,
             address=head.address,
+            distrust=head.distrust,
         )
 
     def broken(self, reason: str, error: BaseException) -> WireResponse:
@@ -203,6 +226,10 @@ def _reason(error: Exception) -> str:
     message = str(error)
     if message in _MESSAGES:
         return _MESSAGES[message]
+    if isinstance(error, httpcore.RemoteProtocolError) and message.startswith(_HTTP2_ENDS):
+        return "connection-reset"
+    if error.args and isinstance(error.args[0], h2.exceptions.H2Error):
+        return "protocol-error"  # httpcore blames us for what the server sent
     for kind, reason in _TABLE:
         if isinstance(error, kind):
             return reason

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from services.common.errors import Drop
 from services.common.settings import Fetcher
 from services.common.urls import Url
+from services.fetcher.host_rules import DEFAULT, Options
 
 Headers = list[tuple[str, str]]
 """Names in lower case, values as Latin-1 (one character is one octet)."""
@@ -17,12 +18,15 @@ class FetchFailed(Drop):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireRequest:
-    """One request: no redirects, no retries by status, no cookies."""
+    """One request: no redirects, no retries by status, no cookies but those in `headers`."""
 
     url: Url
+    method: typing.Literal["GET", "HEAD"] = "GET"
     headers: tuple[tuple[str, str], ...]
     limit: int
     """Octets of body wanted, decoded and on the wire; the rest is left."""
+    options: Options = DEFAULT
+    """What the rules say about the host; heeded as far as the protocol has such a thing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,8 @@ class WireResponse:
     first_byte: float | None = None
     """Seconds from the start of the request to the response's head."""
     address: str | None = None
+    distrust: str = ""
+    """Why the server's certificate is not trusted, where `options.tls` says to go on."""
 
     def values(self, name: str) -> list[str]:
         """The values of header `name` (lower case), in order."""
@@ -62,3 +68,14 @@ class Protocol(typing.Protocol):
 
     async def close(self) -> None:
         """Close what is open."""
+
+
+@typing.runtime_checkable
+class Prepares(typing.Protocol):
+    """What a protocol has besides if a URL's host can be got ready before its turn.
+
+    Here it waits without holding a slot, so that hosts without an answer hold up no others.
+    """
+
+    async def prepare(self, url: Url, options: Options) -> None:
+        """Get ready for a `fetch` of `url`, which will say what was wrong. Raises nothing."""
