@@ -128,11 +128,11 @@ class Rest:
     def close(self) -> None:
         self._consumer.close()
 
-    def admit(self, count: int) -> None:
-        """`count` URLs, spread over the hosts, a few to a record."""
-        for number in range(0, count, 50):
+    def admit(self, count: int, first: int = 0) -> None:
+        """`count` URLs from number `first` on, spread over the hosts, a few to a record."""
+        for number in range(first, first + count, 50):
             host = f"h{number // 50 % HOSTS}.test"
-            urls = [f"http://{host}/{n}" for n in range(number, min(number + 50, count))]
+            urls = [f"http://{host}/{n}" for n in range(number, min(number + 50, first + count))]
             admitted = [AdmittedUrl(url=url, fingerprint=fingerprint(url)) for url in urls]
             self._send(topics.URL_ADMITTED, UrlAdmitted(host=host, rules=Rules(), urls=admitted))
         assert self._producer.flush(PATIENCE) == 0
@@ -270,24 +270,27 @@ def test_a_second_worker_takes_over_when_the_first_is_killed(
 ) -> None:
     """F2: a rebalance under load, and then a crash."""
     first = workers("a")
-    rest.admit(3000)
+    rest.admit(500)
     rest.work(500)
     second = workers("b")
+
+    def joined() -> bool:
+        rest.admit(50, first=len(rest.requests))  # work goes on while partitions move
+        rest.work(len(rest.requests) + 50)
+        return not second.problems()
+
+    eventually(joined, "the second worker is ready")
     with asking(scheduling) as ask:
-
-        def joined() -> bool:
-            rest.work(len(rest.requests) + 1)  # work goes on while partitions move
-            return not second.problems()
-
-        eventually(joined, "the second worker is ready")
-        assert len({answer.worker for answer in ask()}) == 2
-        rest.work(len(rest.requests) + 200)
+        eventually(lambda: len({answer.worker for answer in ask()}) == 2, "both have partitions")
+        known = len(rest.requests) + 1500
+        rest.admit(1500, first=len(rest.requests))
+        rest.work(known - 1300)
         first.kill()
-        rest.work(3000)
-        counts = settled(scheduling, 3000, eventually)
-        assert (counts["known"], counts["ok"]) == (3000, 3000)
+        rest.work(known)
+        counts = settled(scheduling, known, eventually)
+        assert (counts["known"], counts["ok"]) == (known, known)
         assert len({answer.worker for answer in ask()}) == 1
-    assert rest.repeated < TWICE * 3000
+    assert rest.repeated < TWICE * known
 
 
 def test_many_events_flow_without_a_standstill(

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.common.records import Outcome
+from services.common.records import Outcome, Rules
 
 HOSTS = ["a.test", "b.test"]
 TABLES = ("urls", "hosts", "timeline")
@@ -120,3 +120,21 @@ def drain(d: Any) -> None:  # noqa: ANN401 - the fixture's type
         for request in list(d.under_way):
             d.report(request)
         d.tick(1000)
+
+
+def test_a_late_report_files_no_url_that_is_under_way_again(desk: Callable[..., Any]) -> None:
+    """A8, G2: its lease ended, another job took it over, and it was handed out once more."""
+    d = desk(host_window=1, bucket_width=10, retry_base=5)
+    url = "http://a.test/0"
+    d.admit(url, host="a.test")
+    late = d.reported(d.under_way[0])
+    d.tick(700)
+    d.admit(url, host="a.test", rules=Rules(job="second", fresh_after=d.now))
+    d.tick(20)
+    assert d.status()["in_flight"] == 1
+    d.deliver(late)
+    assert {name: count for name, count in d.status().items() if count} == {
+        "in_flight": 1,
+        "known": 1,
+        "hosts": 1,
+    }
