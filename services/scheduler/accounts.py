@@ -7,8 +7,9 @@ no crash can make the two disagree. The others are counted here, as they go from
 from collections import Counter
 
 from services.common.records import Rules
+from services.scheduler import timeline
 from services.scheduler.jobs import JobLedger
-from services.scheduler.rows import NEW, NOWHERE, Flight, HostRow, UrlRow
+from services.scheduler.rows import NOWHERE, Flight, HostRow, UrlRow
 
 PENDING = ("waiting", "in_flight", "retrying", "paused")
 
@@ -51,8 +52,10 @@ class Accounts:
             return "in_flight"
         if row is None:
             return None
-        if row.bucket in (NEW, NOWHERE):
-            return "waiting" if row.bucket == NEW else "over_limit"
+        if row.bucket == NOWHERE:
+            return "over_limit"
+        if timeline.is_new(row.bucket):
+            return "waiting"
         if 0 < row.attempt < self._max_attempts:
             return "retrying"
         return row.outcome
