@@ -4,7 +4,7 @@ import logging
 
 import typer
 
-from services.cli import ask, crawl, demo, run, schema, up
+from services.cli import ask, crawl, demo, explain, run, schema, up
 
 app = typer.Typer(
     name="recrawl",
@@ -27,6 +27,7 @@ for command in (
     up.up,
     ask.status,
     ask.page,
+    explain.explain,
     schema.topics,
     schema.migrate,
     run.run,

@@ -236,11 +236,17 @@ class ClockTicked(Record, frozen=True, kw_only=True):
 
 
 class Command(Record, frozen=True, kw_only=True):
-    """An operator's command; without a key it goes to every partition."""
+    """An operator's command; without a key it goes to every partition.
+
+    `explain` is for the partition of `host` alone, which is its key.
+    """
 
     id: str
-    name: Literal["status"]
+    name: Literal["status", "explain"]
     asked_at: float
+    host: str = ""
+    fingerprint: bytes = b""
+    """The URL to explain."""
 
 
 class CommandResult(Record, frozen=True, kw_only=True):
@@ -250,7 +256,10 @@ class CommandResult(Record, frozen=True, kw_only=True):
     name: str
     partition: int
     worker: str
-    result: dict[str, int]
+    result: dict[str, int] = {}
+    """Counters, for `status`."""
+    detail: dict[str, str] = {}
+    """Facts in words, for `explain`."""
 
 
 class DeadLetter(Record, frozen=True, kw_only=True):

@@ -13,10 +13,11 @@ from services.common.records import (
     CrawlReported,
     FetchRequested,
     Outcome,
+    Rules,
     UrlAdmitted,
 )
 from services.common.settings import Scheduler
-from services.scheduler import outcomes, pace, timeline
+from services.scheduler import explain, outcomes, pace, timeline
 from services.scheduler.accounts import PENDING, Accounts
 from services.scheduler.dispatch import Dispatcher
 from services.scheduler.jobs import JobLedger
@@ -39,6 +40,7 @@ class Partition:
         self._number = number
         self._settings = settings
         self._policy = policy
+        self._jobs = jobs
         self._accounts = Accounts(settings.max_attempts, jobs)
         self._ready = Ready(settings)
         self._dispatcher = Dispatcher(settings, self._ready, self._accounts, jobs)
@@ -136,6 +138,24 @@ class Partition:
         known = sum(settled.values()) + sum(pending[state] for state in PENDING)
         return {**settled, **pending, "known": known, "hosts": self._accounts.hosts}
 
+    def explain(self, host_name: str, fingerprint: bytes, rows: Rows, now: float) -> dict[str, str]:
+        """What is known of one URL, in words (G3)."""
+        row, host = rows.url(fingerprint), rows.host(host_name)
+        rules, filed = None, False
+        if row is not None and host is not None:
+            rules = host.rules.get(row.job)
+            filed = timeline.is_filed(rows, host, fingerprint, row)
+        view = explain.View(
+            row=row,
+            host=host,
+            flight=None if host is None else host.flights.get(fingerprint),
+            state=None if host is None else self._accounts.state(host, fingerprint, row),
+            filed=filed,
+            job_has_room=self._jobs.room(rules or Rules()),
+            in_flight=self._accounts.in_flight,
+        )
+        return explain.explain(view, self._settings, now)
+
     def _idle(self) -> bool:
         return self._settings.recrawl_when_idle and self._accounts.in_flight == 0
 
@@ -202,6 +222,7 @@ class Partition:
             self._accounts.land(host, event.fingerprint)
         else:
             self.happened["late"] += 1
+        row.reason = flight.reason if flight is not None else row.reason
         outcomes.apply(row, event, self._policy, self._settings, now)
         pace.learn(host, event, self._settings, now)
         rules = host.rules.get(event.job)

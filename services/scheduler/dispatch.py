@@ -108,7 +108,8 @@ class Dispatcher:
         scheduled = max(round(now, 3), round(row.scheduled + 0.001, 3))
         lease_until = now + pace.lease(host, self._settings)
         counted = row.job if rules.max_pages is not None and not row.stored else ""
-        flight = Flight(scheduled, lease_until, row.depth, counted)
+        reason = _reason(row, now)
+        flight = Flight(scheduled, lease_until, row.depth, counted, reason)
         self._accounts.take_off(host, fingerprint, flight)
         return FetchRequested(
             url=row.url,
@@ -116,7 +117,7 @@ class Dispatcher:
             host=host.name,
             rules=rules,
             depth=row.depth,
-            reason=_reason(row, now),
+            reason=reason,
             attempt=row.attempt,
             follow=row.follow,
             scheduled_at=scheduled,

@@ -49,6 +49,8 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     text_digest: bytes | None = None
     priority: float = 0.5
     """Which of the buckets of new URLs it waits in when its turn is now."""
+    reason: str = ""
+    """Why its last request was emitted (A16)."""
     moves: int = 0
     """Times in a row that it redirected to another writing of itself."""
 
@@ -78,6 +80,8 @@ class Flight(msgspec.Struct, array_like=True):
     depth: int
     job: str
     """The job whose `max_pages` it counts towards; empty if none."""
+    reason: str = ""
+    """Why it was emitted."""
 
 
 class HostRow(msgspec.Struct, array_like=True, kw_only=True):
