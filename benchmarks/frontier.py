@@ -14,7 +14,8 @@ from services.common.settings import Settings
 from services.common.topics import URL_ADMITTED, URL_DISCOVERED
 from services.frontier.budgets import Budgets
 from services.frontier.cache import Passed
-from services.frontier.core import Limits, Memory, admit_links
+from services.frontier.core import Memory, admit_links
+from services.frontier.service import limits_of
 
 LINKS = 100
 NEW = 10
@@ -57,11 +58,7 @@ def main() -> None:
     """Run once over all pages and print the rate."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
     settings = Settings()
-    limits = Limits(
-        default_scope=settings.frontier.default_scope,
-        max_url_length=settings.frontier.max_url_length,
-        max_record=settings.kafka.max_record,
-    )
+    limits = limits_of(settings)
     cache = Passed(settings.frontier.cache_size)
     frontier = settings.frontier
     memory = Memory(passed=cache, budgets=Budgets(frontier.trap_memory, frontier.max_combinations))

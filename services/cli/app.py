@@ -5,7 +5,7 @@ import signal
 
 import typer
 
-from services.cli import ask, crawl, demo, run, schema, up
+from services.cli import ask, crawl, demo, explain, run, schema, up
 
 app = typer.Typer(
     name="recrawl",
@@ -31,6 +31,7 @@ for command in (
     up.up,
     ask.status,
     ask.page,
+    explain.explain,
     schema.topics,
     schema.migrate,
     run.run,

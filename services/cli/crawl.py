@@ -43,6 +43,12 @@ def crawl(
     path_prefix: Annotated[str, typer.Option(help="Only links whose path begins so.")] = "",
     include: Annotated[str, typer.Option(help="Only links that match this (RE2).")] = "",
     exclude: Annotated[str, typer.Option(help="No links that match this (RE2).")] = "",
+    priority: Annotated[
+        float,
+        typer.Option(
+            min=0.001, max=100, help="Above 1 goes before other jobs' new URLs, below 1 after."
+        ),
+    ] = 1.0,
     job: Annotated[str | None, typer.Option(help="Name of the job; pages carry it.")] = None,
 ) -> None:
     """Crawl from these URLs to the end, with a live view.
@@ -60,6 +66,7 @@ def crawl(
         path_prefix=path_prefix,
         include=include,
         exclude=exclude,
+        priority=priority,
     )
     with target(settings) as found:
         progress = show(found, seeds)
@@ -82,6 +89,7 @@ def make_seeds(
     path_prefix: str = "",
     include: str = "",
     exclude: str = "",
+    priority: float = 1.0,
 ) -> list[records.Seed]:
     """Seeds of one job that crawls what is known already anew.
 
@@ -107,6 +115,7 @@ def make_seeds(
             path_prefix=path_prefix,
             include=include,
             exclude=exclude,
+            priority=priority,
         )
         for url in urls
     ]

@@ -63,6 +63,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """RE2 pattern that must be found in a link's URL; empty for none."""
     exclude: str = ""
     """RE2 pattern that must not be found in a link's URL; empty for none."""
+    priority: float = 1.0
+    """That of the job's seeds; links have it divided by 1 + depth."""
 
 
 class Seed(Record, frozen=True, kw_only=True):
@@ -78,6 +80,8 @@ class Seed(Record, frozen=True, kw_only=True):
     path_prefix: str = ""
     include: str = ""
     exclude: str = ""
+    priority: float = 1.0
+    """Above 0 to 100; the job's links have it divided by 1 + depth."""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -109,6 +113,8 @@ class AdmittedUrl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     fingerprint: bytes
     """16 octets: BLAKE2b of the URL's identity; what makes two URLs one."""
     depth: int = 0
+    priority: float = 0.5
+    """While it waits for its first fetch: from 1 on before, below 0.2 after the host's others."""
     moved: bool = False
     """The known URL of this fingerprint redirects here: this is what is fetched from now on."""
 
@@ -234,11 +240,17 @@ class ClockTicked(Record, frozen=True, kw_only=True):
 
 
 class Command(Record, frozen=True, kw_only=True):
-    """An operator's command; without a key it goes to every partition."""
+    """An operator's command; without a key it goes to every partition.
+
+    `explain` is for the partition of `host` alone, which is its key.
+    """
 
     id: str
-    name: Literal["status"]
+    name: Literal["status", "explain"]
     asked_at: float
+    host: str = ""
+    fingerprint: bytes = b""
+    """The URL to explain."""
 
 
 class CommandResult(Record, frozen=True, kw_only=True):
@@ -248,7 +260,10 @@ class CommandResult(Record, frozen=True, kw_only=True):
     name: str
     partition: int
     worker: str
-    result: dict[str, int]
+    result: dict[str, int] = {}
+    """Counters, for `status`."""
+    detail: dict[str, str] = {}
+    """Facts in words, for `explain`."""
 
 
 class DeadLetter(Record, frozen=True, kw_only=True):

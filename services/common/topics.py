@@ -48,7 +48,9 @@ FETCH_COMPLETED = Topic(
 CRAWL_REPORTED = Topic(record=records.CrawlReported, key="host", shared_table=True)
 PAGE_PARSED = Topic(record=records.PageParsed, key="fingerprint in hex", max_record=8_000_000)
 CLOCK_TICKED = Topic(record=records.ClockTicked, key="none", retention=3600, shared_table=True)
-COMMANDS = Topic(record=records.Command, key="none: every partition gets a copy", shared_table=True)
+COMMANDS = Topic(
+    record=records.Command, key="host; none: every partition gets a copy", shared_table=True
+)
 COMMAND_RESULTS = Topic(record=records.CommandResult, key="command id", partitions=1)
 DEAD_LETTERS = Topic(record=records.DeadLetter, key="as the source's", retention=30 * DAY)
 

@@ -96,10 +96,11 @@ def admit_seed(value: bytes | None, limits: Limits) -> Admission:
         path_prefix=prefix_of(seed.path_prefix),
         include=seed.include,
         exclude=seed.exclude,
+        priority=seed.priority,
     )
     Filter(rules)
     key = fingerprint(named.identity)
-    admitted = AdmittedUrl(url=url.href, fingerprint=key)
+    admitted = AdmittedUrl(url=url.href, fingerprint=key, priority=seed.priority)
     return Admission(
         admitted=[UrlAdmitted(host=named.host, rules=rules, urls=[admitted])],
         passed={key + tag(rules): 0},
@@ -145,6 +146,7 @@ class _Page:
         self._memory = memory
         self._limits = limits
         self._year = year
+        self._priority = round(rules.priority / (1 + discovered.depth), 3)
         self._suffix = tag(rules)
         self._filter = Filter(rules)
         self._scoped: dict[str, bool] = {}
@@ -199,7 +201,13 @@ class _Page:
         if reason is not None:
             return reason
         result.passed[key] = self._depth
-        admitted = AdmittedUrl(url=url.href, fingerprint=digest, depth=self._depth, moved=moved)
+        admitted = AdmittedUrl(
+            url=url.href,
+            fingerprint=digest,
+            depth=self._depth,
+            priority=self._priority,
+            moved=moved,
+        )
         self._found.setdefault(named.host, []).append(admitted)
         return None
 

@@ -34,6 +34,7 @@ _HOST_PORT = re.compile(r"(?:localhost|[^/?#:@]*\.[^/?#:@]*):[0-9]+(?:[/?#]|\Z)"
 _SEVERAL = re.compile(r"[\t\r\n]|\s\S*://")
 _MAX_JOB = 128
 _MAX_COUNT = 2**31 - 1
+_MAX_PRIORITY = 100
 
 
 def read(value: bytes | None, max_length: int) -> tuple[Seed, Url]:
@@ -64,6 +65,8 @@ def _from_json(text: bytes) -> Seed:
     for name, count, least in (("max_depth", seed.max_depth, 0), ("max_pages", seed.max_pages, 1)):
         if count is not None and not least <= count <= _MAX_COUNT:
             raise DeadLetter("schema", f"`{name}` must be {least} to {_MAX_COUNT}")
+    if not 0 < seed.priority <= _MAX_PRIORITY:
+        raise DeadLetter("schema", f"`priority` must be above 0 and at most {_MAX_PRIORITY}")
     if seed.fresh_after < 0:
         raise DeadLetter("schema", "`fresh_after` must not be negative")
     return seed

@@ -31,19 +31,7 @@ class Frontier:
             passed=Passed(frontier.cache_size),
             budgets=Budgets(frontier.trap_memory, frontier.max_combinations),
         )
-        self._limits = Limits(
-            default_scope=frontier.default_scope,
-            max_url_length=frontier.max_url_length,
-            max_record=settings.kafka.max_record,
-            identity=rules_file.load(frontier.rules_file),
-            traps=Thresholds(
-                max_segments=frontier.max_segments,
-                max_repeats=frontier.max_repeats,
-                max_parameters=frontier.max_parameters,
-                years_ahead=frontier.years_ahead,
-                years_back=frontier.years_back,
-            ),
-        )
+        self._limits = limits_of(settings)
 
     async def open(self) -> None:
         """Nothing to connect."""
@@ -78,3 +66,25 @@ class Frontier:
             return admit_seed(message.value, self._limits)
         discovered = decode(URL_DISCOVERED, message.value or b"")
         return admit_links(discovered, self._memory, self._limits, time.time())
+
+
+def limits_of(settings: Settings) -> Limits:
+    """What decisions need of the settings, with the rules file read.
+
+    Raises:
+        Stop: the rules file cannot be used.
+    """
+    frontier = settings.frontier
+    return Limits(
+        default_scope=frontier.default_scope,
+        max_url_length=frontier.max_url_length,
+        max_record=settings.kafka.max_record,
+        identity=rules_file.load(frontier.rules_file),
+        traps=Thresholds(
+            max_segments=frontier.max_segments,
+            max_repeats=frontier.max_repeats,
+            max_parameters=frontier.max_parameters,
+            years_ahead=frontier.years_ahead,
+            years_back=frontier.years_back,
+        ),
+    )

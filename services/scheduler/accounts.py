@@ -7,8 +7,9 @@ no crash can make the two disagree. The others are counted here, as they go from
 from collections import Counter
 
 from services.common.records import Rules
+from services.scheduler import timeline
 from services.scheduler.jobs import JobLedger
-from services.scheduler.rows import NEW, NOWHERE, Flight, HostRow, Landed, UrlRow
+from services.scheduler.rows import NOWHERE, Flight, HostRow, Landed, UrlRow
 
 PENDING = ("waiting", "in_flight", "retrying", "paused")
 _REMEMBERED = 64
@@ -59,8 +60,8 @@ class Accounts:
             return landed.state
         if row is None:
             return None
-        if row.bucket in (NEW, NOWHERE):
-            return "waiting" if row.bucket == NEW else "over_limit"
+        if row.bucket == NOWHERE or timeline.is_new(row.bucket):
+            return "over_limit" if row.bucket == NOWHERE else "waiting"
         if 0 < row.attempt < self._max_attempts:
             return "retrying"
         return row.outcome

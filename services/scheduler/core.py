@@ -13,16 +13,17 @@ from services.common.records import (
     CrawlReported,
     FetchRequested,
     Outcome,
+    Rules,
     UrlAdmitted,
 )
 from services.common.settings import Scheduler
-from services.scheduler import outcomes, pace, timeline
+from services.scheduler import explain, outcomes, pace, timeline
 from services.scheduler.accounts import PENDING, Accounts
 from services.scheduler.dispatch import Dispatcher
 from services.scheduler.jobs import JobLedger
 from services.scheduler.policies import Policy
 from services.scheduler.ready import Ready
-from services.scheduler.rows import NEW, NOWHERE, HostRow, Rows, UrlRow
+from services.scheduler.rows import NOWHERE, HostRow, Rows, UrlRow
 
 _MAX_MOVES = 3
 """Redirects in a row from a URL to another writing of itself that are followed."""
@@ -39,6 +40,7 @@ class Partition:
         self._number = number
         self._settings = settings
         self._policy = policy
+        self._jobs = jobs
         self._accounts = Accounts(settings.max_attempts, jobs)
         self._ready = Ready(settings)
         self._dispatcher = Dispatcher(settings, self._ready, self._accounts, jobs)
@@ -70,7 +72,12 @@ class Partition:
                 if 0 < self._settings.max_urls_per_host <= host.known:
                     self.happened["host-full"] += 1
                     continue
-                row = UrlRow(url=admitted.url, job=event.rules.job, depth=admitted.depth)
+                row = UrlRow(
+                    url=admitted.url,
+                    job=event.rules.job,
+                    depth=admitted.depth,
+                    priority=admitted.priority,
+                )
                 host.known += 1
             elif not self._wants_again(rows, event, host, admitted):
                 self.happened["known"] += 1
@@ -131,6 +138,24 @@ class Partition:
         known = sum(settled.values()) + sum(pending[state] for state in PENDING)
         return {**settled, **pending, "known": known, "hosts": self._accounts.hosts}
 
+    def explain(self, host_name: str, fingerprint: bytes, rows: Rows, now: float) -> dict[str, str]:
+        """What is known of one URL, in words (G3)."""
+        row, host = rows.url(fingerprint), rows.host(host_name)
+        rules, filed = None, False
+        if row is not None and host is not None:
+            rules = host.rules.get(row.job)
+            filed = timeline.is_filed(rows, host, fingerprint, row)
+        view = explain.View(
+            row=row,
+            host=host,
+            flight=None if host is None else host.flights.get(fingerprint),
+            state=None if host is None else self._accounts.state(host, fingerprint, row),
+            filed=filed,
+            job_has_room=self._jobs.room(rules or Rules()),
+            in_flight=self._accounts.in_flight,
+        )
+        return explain.explain(view, self._settings, now)
+
     def _idle(self) -> bool:
         return self._settings.recrawl_when_idle and self._accounts.in_flight == 0
 
@@ -150,7 +175,7 @@ class Partition:
         assert row is not None  # noqa: S101 - the caller has seen it
         filed = timeline.is_filed(rows, host, admitted.fingerprint, row)
         flies = admitted.fingerprint in host.flights
-        waits_now = flies or (filed and row.bucket == NEW)
+        waits_now = flies or (filed and timeline.is_new(row.bucket))
         if admitted.moved and admitted.url != row.url and row.moves < _MAX_MOVES:
             # One under way is the redirect itself; its report files the target.
             row.url = admitted.url
@@ -158,20 +183,30 @@ class Partition:
             rows.save_url(admitted.fingerprint, row)
             return not waits_now
         same_job = row.job == event.rules.job
+        rises = self._rises(rows, admitted, row) and filed
         stale = row.scheduled < event.rules.fresh_after
         if stale and not (same_job and (waits_now or row.attempt)):
             # A job wants it afresh. One under way comes back to be filed for that job.
             row.job, row.depth = event.rules.job, admitted.depth
             row.follow, row.stored, row.attempt = True, False, 0
             rows.save_url(admitted.fingerprint, row)
-            return not waits_now
+            return rises or not waits_now
         if same_job and admitted.depth < row.depth:
             # Nearer to a seed than we knew: links once refused as too deep may pass now.
             row.depth = admitted.depth
             row.follow = row.fetched > 0 and event.rules.max_depth is not None
             rows.save_url(admitted.fingerprint, row)
-            return row.follow and not waits_now
-        return not filed and not flies and row.bucket != NOWHERE
+            return rises or (row.follow and not waits_now)
+        return rises or (not filed and not flies and row.bucket != NOWHERE)
+
+    @staticmethod
+    def _rises(rows: Rows, admitted: AdmittedUrl, row: UrlRow) -> bool:
+        """Whether a URL that waits among new ones belongs before where it is; updates its row."""
+        if admitted.priority <= row.priority:
+            return False
+        row.priority = admitted.priority
+        rows.save_url(admitted.fingerprint, row)
+        return timeline.is_new(row.bucket) and timeline.front(row.priority) != row.bucket
 
     def _learn(
         self, event: CrawlReported, rows: Rows, host: HostRow, row: UrlRow | None, now: float
@@ -188,6 +223,7 @@ class Partition:
             self._accounts.land(host, event.fingerprint)
         else:
             self.happened["late"] += 1
+        row.reason = flight.reason if flight is not None else row.reason
         outcomes.apply(row, event, self._policy, self._settings, now)
         pace.learn(host, event, self._settings, now)
         rules = host.rules.get(event.job)

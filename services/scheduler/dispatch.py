@@ -4,10 +4,10 @@ from services.common.records import FetchRequested, Reason, Rules
 from services.common.settings import Scheduler
 from services.scheduler import pace, timeline
 from services.scheduler.accounts import Accounts
-from services.scheduler.budget import Budget
+from services.scheduler.budget import Budget, Side
 from services.scheduler.jobs import JobLedger
 from services.scheduler.ready import Ready
-from services.scheduler.rows import NEW, NOWHERE, Flight, HostRow, Rows, UrlRow
+from services.scheduler.rows import NOWHERE, Flight, HostRow, Rows, UrlRow
 
 _BURST = 128
 """Requests emitted by one event at most, so that no event takes long."""
@@ -39,8 +39,7 @@ class Dispatcher:
             if host is None:
                 self._ready.rest(name, now + self._settings.tick)
                 continue
-            number = NEW if side == "new" else timeline.first_due(host, now)
-            request = None if number is None else self._take(rows, host, number, now)
+            request = self._take_first(rows, host, side, now)
             self._ready.place(host, now)
             if request is not None:
                 requests.append(request)
@@ -54,7 +53,7 @@ class Dispatcher:
         host = rows.host(name) if name is not None else None
         if host is None or host.not_before > now:
             return []
-        numbers = [number for number in host.buckets if number != NEW]
+        numbers = [number for number in host.buckets if not timeline.is_new(number)]
         number = min(numbers, key=lambda n: host.buckets[n].due, default=None)
         if number is None:
             return []
@@ -65,6 +64,21 @@ class Dispatcher:
             request = self._take(rows, host, number, now) if rested else None
         self._ready.place(host, now)
         return [] if request is None else [request]
+
+    def _take_first(
+        self, rows: Rows, host: HostRow, side: Side, now: float
+    ) -> FetchRequested | None:
+        """A request from the first of the side's buckets that has one to give."""
+        if side == "new":
+            numbers = timeline.new_order(host)
+        else:
+            due = timeline.first_due(host, now)
+            numbers = [] if due is None else [due]
+        for number in numbers:
+            request = self._take(rows, host, number, now)
+            if request is not None:
+                return request
+        return None
 
     def _take(self, rows: Rows, host: HostRow, number: int, now: float) -> FetchRequested | None:
         """The bucket's first URL that may be fetched, as a request."""
@@ -94,7 +108,8 @@ class Dispatcher:
         scheduled = max(round(now, 3), round(row.scheduled + 0.001, 3))
         lease_until = now + pace.lease(host, self._settings)
         counted = row.job if rules.max_pages is not None and not row.stored else ""
-        flight = Flight(scheduled, lease_until, row.depth, counted)
+        reason = _reason(row, now)
+        flight = Flight(scheduled, lease_until, row.depth, counted, reason)
         self._accounts.take_off(host, fingerprint, flight)
         return FetchRequested(
             url=row.url,
@@ -102,7 +117,7 @@ class Dispatcher:
             host=host.name,
             rules=rules,
             depth=row.depth,
-            reason=_reason(row, now),
+            reason=reason,
             attempt=row.attempt,
             follow=row.follow,
             scheduled_at=scheduled,
@@ -119,6 +134,6 @@ class Dispatcher:
 def _reason(row: UrlRow, now: float) -> Reason:
     if row.attempt:
         return "retry"
-    if row.bucket == NEW:
+    if timeline.is_new(row.bucket):
         return "asked" if row.scheduled else "new"
     return "due" if row.due <= now else "idle"

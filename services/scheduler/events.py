@@ -53,20 +53,27 @@ class Events:
             return rows, []
         record = codec.decode(topic, value)
         if topic is topics.COMMANDS:
-            return rows, [self._answer(record, number, partition)]
+            return rows, [self._answer(record, number, partition, rows)]
         requests = _decide(record, partition, rows, self._clock(), replay=replay)
         return rows, [
             Output(topics.FETCH_REQUESTED, request, request.host.encode(), number)
             for request in requests
         ]
 
-    def _answer(self, command: Command, number: int, partition: Partition) -> Output:
+    def _answer(self, command: Command, number: int, partition: Partition, rows: Rows) -> Output:
+        counts, detail = {}, {}
+        if command.name == "status":
+            counts = partition.status()
+        else:
+            now = self._clock()
+            detail = partition.explain(command.host, command.fingerprint, rows, now)
         result = CommandResult(
             id=command.id,
             name=command.name,
             partition=number,
             worker=self._worker,
-            result=partition.status(),
+            result=counts,
+            detail=detail,
         )
         return Output(topics.COMMAND_RESULTS, result, command.id.encode(), None)
 

@@ -12,8 +12,9 @@ import msgspec
 
 from services.common.records import Rules
 
-NEW = 0
-"""Bucket of URLs that wait for their turn now: never fetched, or asked for by a job."""
+NEW_FIRST, NEW, NEW_LAST = -2, 0, -3
+"""Buckets of URLs that wait for their turn now, never fetched or asked for by a job, by
+priority. Numbers above are those of buckets with a due time."""
 NOWHERE = -1
 """Bucket of URLs that wait for nothing: their job has all the pages it may have."""
 
@@ -46,6 +47,10 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     last_modified: str | None = None
     body_digest: bytes | None = None
     text_digest: bytes | None = None
+    priority: float = 0.5
+    """Which of the buckets of new URLs it waits in when its turn is now."""
+    reason: str = ""
+    """Why its last request was emitted (A16)."""
     moves: int = 0
     """Times in a row that it redirected to another writing of itself."""
     size: int = 0
@@ -77,6 +82,8 @@ class Flight(msgspec.Struct, array_like=True):
     depth: int
     job: str
     """The job whose `max_pages` it counts towards; empty if none."""
+    reason: str = ""
+    """Why it was emitted."""
 
 
 class Landed(msgspec.Struct, array_like=True):

@@ -7,7 +7,16 @@ a single write. A bucket's due time is the bucket's alone, so moving a bucket mo
 
 import math
 
-from services.scheduler.rows import NEW, NOWHERE, Bucket, HostRow, Rows, UrlRow
+from services.scheduler.rows import (
+    NEW,
+    NEW_FIRST,
+    NEW_LAST,
+    NOWHERE,
+    Bucket,
+    HostRow,
+    Rows,
+    UrlRow,
+)
 
 _ID = 16
 """Octets of a fingerprint."""
@@ -15,6 +24,22 @@ CHUNK = 64
 """Fingerprints per chunk; an append rewrites at most 1 KiB."""
 _FINE = 32
 """Buckets of one width before the width doubles: a wait is rounded up by 1/16 at most."""
+
+
+_FIRST, _LAST = 1.0, 0.2
+"""A priority from which on a new URL goes before the others, and below which after them."""
+_TURNS = 8
+"""One new URL in so many is taken from the other end, so that none waits for ever."""
+
+
+def front(priority: float) -> int:
+    """The bucket of new URLs for a priority."""
+    return NEW_FIRST if priority >= _FIRST else NEW if priority >= _LAST else NEW_LAST
+
+
+def is_new(number: int) -> bool:
+    """Whether it is a bucket of new URLs."""
+    return number in (NEW_FIRST, NEW, NEW_LAST)
 
 
 def slot(due: float, now: float, width: float) -> float:
@@ -30,10 +55,11 @@ def slot(due: float, now: float, width: float) -> float:
 
 
 def file_now(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow) -> None:
-    """Let the URL wait for its turn now."""
-    host.buckets.setdefault(NEW, Bucket(due=0.0))
+    """Let the URL wait for its turn now, among those of its priority."""
+    number = front(row.priority)
+    host.buckets.setdefault(number, Bucket(due=0.0))
     row.due = 0.0
-    _append(rows, host, NEW, fingerprint, row)
+    _append(rows, host, number, fingerprint, row)
 
 
 def file_at(
@@ -41,7 +67,7 @@ def file_at(
 ) -> None:
     """Let the URL wait in the bucket that comes due at `due`, a `slot`."""
     for number, bucket in host.buckets.items():
-        if number != NEW and bucket.due == due and bucket.retry == retry:
+        if not is_new(number) and bucket.due == due and bucket.retry == retry:
             break
     else:
         number = host.next_bucket
@@ -95,10 +121,10 @@ def peek(rows: Rows, host: HostRow, number: int) -> tuple[bytes, UrlRow] | None:
 
 
 def advance(rows: Rows, host: HostRow, number: int) -> None:
-    """Take the first entry out of the bucket; an empty bucket goes, but for that of new URLs."""
+    """Take the first entry out of the bucket; an empty bucket goes, but for those of new URLs."""
     bucket = host.buckets[number]
     bucket.read += 1
-    last = bucket.read == bucket.write and number != NEW
+    last = bucket.read == bucket.write and not is_new(number)
     if last:
         del host.buckets[number]
     if last or bucket.read % CHUNK == 0:
@@ -110,7 +136,7 @@ def first_due(host: HostRow, now: float) -> int | None:
     ready = [
         (bucket.due, number)
         for number, bucket in host.buckets.items()
-        if number != NEW and bucket.due <= now
+        if not is_new(number) and bucket.due <= now
     ]
     return min(ready)[1] if ready else None
 
@@ -118,7 +144,9 @@ def first_due(host: HostRow, now: float) -> int | None:
 def next_due_after(host: HostRow, now: float) -> float:
     """When the host's next bucket comes due after `now`; infinity without one."""
     later = (
-        bucket.due for number, bucket in host.buckets.items() if number != NEW and bucket.due > now
+        bucket.due
+        for number, bucket in host.buckets.items()
+        if not is_new(number) and bucket.due > now
     )
     return min(later, default=math.inf)
 
@@ -128,25 +156,34 @@ def due_count(host: HostRow, now: float) -> int:
     return sum(
         bucket.count
         for number, bucket in host.buckets.items()
-        if number != NEW and bucket.due <= now
+        if not is_new(number) and bucket.due <= now
     )
 
 
 def has_new(host: HostRow) -> bool:
-    """Whether there is anything to look at in the bucket of new URLs."""
-    bucket = host.buckets.get(NEW)
-    return bucket is not None and bucket.read < bucket.write
+    """Whether there is anything to look at in the buckets of new URLs."""
+    return any(bucket.read < bucket.write for bucket in _new(host))
+
+
+def new_order(host: HostRow) -> list[int]:
+    """The host's buckets of new URLs in the order in which they are to be asked now (D9)."""
+    order = [number for number in (NEW_FIRST, NEW, NEW_LAST) if number in host.buckets]
+    taken = sum(host.buckets[number].read for number in order)
+    return order if (taken + 1) % _TURNS else order[::-1]
 
 
 def new_count(host: HostRow) -> int:
     """URLs that wait for their turn now."""
-    bucket = host.buckets.get(NEW)
-    return 0 if bucket is None else bucket.count
+    return sum(bucket.count for bucket in _new(host))
 
 
 def retry_count(host: HostRow) -> int:
     """URLs that wait to be tried again after a failure."""
     return sum(bucket.count for bucket in host.buckets.values() if bucket.retry)
+
+
+def _new(host: HostRow) -> list[Bucket]:
+    return [bucket for number, bucket in host.buckets.items() if is_new(number)]
 
 
 def _append(rows: Rows, host: HostRow, number: int, fingerprint: bytes, row: UrlRow) -> None:

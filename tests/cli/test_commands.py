@@ -1,5 +1,6 @@
 """The command line without engines: messages, exit statuses, what is asked for."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,7 @@ def recrawl(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 def test_help_names_every_command() -> None:
     done = recrawl("--help")
     assert done.returncode == 0
-    for command in ("run", "topics", "migrate", "up", "crawl", "demo", "status", "page"):
+    for command in ("run", "topics", "migrate", "up", "crawl", "demo", "status", "page", "explain"):
         assert f" {command} " in done.stdout
 
 
@@ -62,6 +63,53 @@ def test_a_bad_pattern_is_told_before_anything_starts() -> None:
     done = recrawl("crawl", "http://h.test/", "--include", "(?=x)")
     assert done.returncode == 2
     assert "invalid perl operator" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_url_is_explained_without_any_engine(tmp_path: Path) -> None:
+    """G3: the identity with each rule that made it, and what a job would say."""
+    rules = tmp_path / "rules.toml"
+    rules.write_text('["h.test"]\nignore_www = true\n')
+    done = recrawl(
+        "explain",
+        "http://www.h.test/a?utm_source=x",
+        *("--local", "--json", "--root", "http://h.test/start", "--exclude", "/b"),
+        RECRAWL_FRONTIER__RULES_FILE=str(rules),
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["frontier"]["link"] == "admitted"
+    assert list(found["identity"]) == [
+        "fetched",
+        "tracking",
+        "www",
+        "identity",
+        "host",
+        "fingerprint",
+    ]
+    assert found["identity"]["identity"] == "http://h.test/a"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("http://k.test/", "--root", "http://h.test/"), "scope"),
+        (("http://h.test/", "--depth", "3", "--max-depth", "2"), "depth"),
+        (("mailto:a@h.test",), "scheme"),
+    ],
+)
+def test_a_refused_url_is_explained_by_its_reason(arguments: tuple[str, ...], reason: str) -> None:
+    done = recrawl("explain", *arguments, "--local")
+    assert done.returncode == 0
+    assert f"refused: {reason}" in done.stdout
+
+
+def test_a_bad_rules_file_is_one_message_and_status_2(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text('["h.test"]\ndorp = []\n')
+    done = recrawl("explain", "http://h.test/", "--local", RECRAWL_FRONTIER__RULES_FILE=str(rules))
+    assert done.returncode == 2
+    assert "rules.toml:2: " in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -39,7 +39,8 @@ def memory(**thresholds: int) -> Memory:
 
 
 def url(href: str, depth: int) -> AdmittedUrl:
-    return AdmittedUrl(url=href, fingerprint=fingerprint(parse(href).identity), depth=depth)
+    mark = fingerprint(parse(href).identity)
+    return AdmittedUrl(url=href, fingerprint=mark, depth=depth, priority=round(1 / (1 + depth), 3))
 
 
 def hrefs(admission: Admission) -> list[str]:
@@ -61,7 +62,11 @@ def test_a_seed_is_admitted_with_the_rules_of_its_job() -> None:
             UrlAdmitted(
                 host="www.h.test",
                 rules=rules,
-                urls=[AdmittedUrl(url="http://www.h.test/?utm_source=x", fingerprint=mark)],
+                urls=[
+                    AdmittedUrl(
+                        url="http://www.h.test/?utm_source=x", fingerprint=mark, priority=1.0
+                    )
+                ],
             )
         ],
         passed={mark + tag(rules): 0},
@@ -408,3 +413,13 @@ def test_a_trap_has_its_reason_and_costs_the_job_nothing_else() -> None:
     )
     assert hrefs(admission) == ["http://h.test/s?f[]=1", "http://h.test/ok"]
     assert admission.refused == {"trap-repeat": 1, "trap-calendar": 1, "trap-facets": 1}
+
+
+def test_links_have_their_jobs_priority_less_with_each_step() -> None:
+    """D9."""
+    [seed] = admit_seed(b'{"url": "http://h.test/", "priority": 6}', LIMITS).admitted
+    assert [item.priority for item in seed.urls] == [6.0]
+    for depth, priority in ((1, 3.0), (2, 2.0), (6, 0.857)):
+        links = discovered("http://h.test/a", rules=seed.rules, depth=depth)
+        [record] = admit_links(links, memory(), LIMITS, NOW).admitted
+        assert [item.priority for item in record.urls] == [priority]

@@ -73,11 +73,17 @@ class Desk:
         depth: int = 0,
         host: str = "h.test",
         replay: bool = False,
+        priority: float = 1.0,
     ) -> list[FetchRequested]:
         event = UrlAdmitted(
             host=host,
             rules=rules or Rules(),
-            urls=[AdmittedUrl(url=u, fingerprint=fingerprint(u), depth=depth) for u in urls],
+            urls=[
+                AdmittedUrl(
+                    url=u, fingerprint=fingerprint(u), depth=depth, priority=priority / (1 + depth)
+                )
+                for u in urls
+            ],
         )
         rows = Rows(self.tables)
         return self._done(rows, self.partition.admit(event, rows, self.now, replay=replay))

@@ -1,4 +1,4 @@
-"""Asks every partition of the scheduler something and collects the answers."""
+"""Asks partitions of the scheduler something and collects the answers."""
 
 import time
 from types import TracebackType
@@ -25,7 +25,15 @@ class Commander:
         self._results = options.physical(settings, topics.COMMAND_RESULTS)
         with options.checked():
             self._producer = confluent_kafka.Producer(
-                options.client(settings, {"acks": "all", "message.timeout.ms": int(TIMEOUT * 1000)})
+                options.client(
+                    settings,
+                    {
+                        "acks": "all",
+                        "message.timeout.ms": int(TIMEOUT * 1000),
+                        # As producer.py's: a host's command must meet its URLs.
+                        "partitioner": "murmur2_random",
+                    },
+                )
             )
             self._consumer = confluent_kafka.Consumer(
                 options.client(
@@ -61,6 +69,31 @@ class Commander:
                 self._producer.produce(self._commands, value, partition=partition)
             self._producer.flush(timeout)
             return self._collect(command.id, count, time.monotonic() + timeout)
+        except KafkaException as error:
+            raise admin.mapped(self._settings, error.args[0]) from error
+
+    def explain(
+        self, host: str, fingerprint: bytes, timeout: float = TIMEOUT
+    ) -> records.CommandResult:
+        """What the host's partition of the scheduler knows of a URL.
+
+        Raises:
+            Retry: it did not answer in time.
+            Stop: there are no topics, or the cluster refuses.
+        """
+        try:
+            self._begin()
+            command = records.Command(
+                id=uuid4().hex,
+                name="explain",
+                asked_at=time.time(),
+                host=host,
+                fingerprint=fingerprint,
+            )
+            value = codec.encode(topics.COMMANDS, command)
+            self._producer.produce(self._commands, value, key=host)
+            self._producer.flush(timeout)
+            return self._collect(command.id, 1, time.monotonic() + timeout)[0]
         except KafkaException as error:
             raise admin.mapped(self._settings, error.args[0]) from error
 

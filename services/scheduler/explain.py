@@ -1,0 +1,116 @@
+"""What the scheduler knows of one URL, and what it waits for, in words (G3, A16).
+
+Decides how rows read; changes nothing.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from services.common.settings import Scheduler
+from services.scheduler import pace, timeline
+from services.scheduler.rows import NOWHERE, Flight, HostRow, UrlRow
+
+_MINUTE = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One URL and what surrounds it."""
+
+    row: UrlRow | None
+    host: HostRow | None
+    flight: Flight | None
+    state: str | None
+    filed: bool
+    """The timeline holds it where its row says."""
+    job_has_room: bool
+    in_flight: int
+    """Requests of the partition under way."""
+
+
+def explain(view: View, settings: Scheduler, now: float) -> dict[str, str]:
+    """Facts by name, in the order in which they are best read; times are UTC."""
+    row = view.row
+    if row is None:
+        return {"state": "unknown", "waits for": "someone to find it: no link led here yet"}
+    due = row.due or _bucket_due(view)
+    facts = {
+        "state": view.state or "unknown",
+        "fetched as": row.url,
+        "job": row.job,
+        "depth": str(row.depth),
+        "priority": f"{row.priority:g}",
+        "last outcome": row.outcome,
+        "last request": _time(row.scheduled),
+        "last reason": row.reason,
+        "last fetch": _time(row.fetched),
+        "last change": _time(row.changed),
+        "failures in a row": str(row.attempt) if row.attempt else "",
+        "interval": _span(row.interval) if row.interval else "",
+        "next due": _time(due) if view.flight is None else "",
+        "waits for": _waits_for(view, settings, now),
+    }
+    return {name: fact for name, fact in facts.items() if fact} | _host(view, settings, now)
+
+
+def _host(view: View, settings: Scheduler, now: float) -> dict[str, str]:
+    host = view.host
+    if host is None:
+        return {}
+    facts = {
+        "host's gap": _span(pace.gap(host, settings)),
+        "host's back-off": _span(host.backoff) if host.backoff else "",
+        "host held back until": _time(host.not_before) if host.not_before > now else "",
+        "host's requests": f"{len(host.flights)} of {pace.window(host, settings)} under way",
+        "host's URLs": str(host.known),
+    }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def _waits_for(view: View, settings: Scheduler, now: float) -> str:
+    """The first thing that keeps it from being requested now."""
+    row, host = view.row, view.host
+    assert row is not None  # noqa: S101 - the caller has seen it
+    if view.flight is not None:
+        until = _time(view.flight.lease_until)
+        return f"its request ({view.flight.reason}) to be reported back, at most until {until}"
+    if row.bucket == NOWHERE:
+        return "nothing: its job has all its pages"
+    if host is None or not view.filed:
+        return "nothing: it has lost its place, and gets one when it is found or reported again"
+    bucket = host.buckets[row.bucket]
+    if bucket.due > now:
+        return f"its due time, {_time(bucket.due)}"
+    ahead = row.position - bucket.read
+    queue = "new URLs of its priority" if timeline.is_new(row.bucket) else "URLs of its bucket"
+    turn = f"its host's turn; at most {ahead} of the host's {queue} go before it"
+    return _held_up(view, host, row, settings, now) or turn
+
+
+def _held_up(view: View, host: HostRow, row: UrlRow, settings: Scheduler, now: float) -> str:
+    """What keeps a URL waiting that could have its turn; empty if nothing does."""
+    if host.not_before > now:
+        return f"its host, held back until {_time(host.not_before)}"
+    if len(host.flights) >= pace.window(host, settings):
+        return f"one of its host's {len(host.flights)} requests to end"
+    if view.in_flight >= settings.partition_window:
+        return f"one of the partition's {view.in_flight} requests to end"
+    if not row.stored and not view.job_has_room:
+        return "its job's pages under way: they may be the last that the job may have"
+    return ""
+
+
+def _bucket_due(view: View) -> float:
+    bucket = view.host.buckets.get(view.row.bucket) if view.host and view.row else None
+    return bucket.due if bucket is not None else 0.0
+
+
+def _time(at: float) -> str:
+    if not at:
+        return ""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def _span(seconds: float) -> str:
+    """`1.5 s`, or days, hours, minutes and seconds."""
+    return f"{seconds:g} s" if seconds < _MINUTE else str(timedelta(seconds=round(seconds)))
