@@ -187,8 +187,8 @@ class _Page:
     def _admit(self, link: Link, url: Url, named: Named) -> str | None:
         """Why a URL of the job is refused all the same: a trap."""
         result = self.result
-        if named.merges:
-            result.merged.update(named.merges)
+        for rule in named.merges:
+            result.merged[rule] += 1
         digest = fingerprint(named.identity)
         key = digest + self._suffix
         moved = bool(link.rel) and _is_move(link, named, self._source, self._limits.identity)

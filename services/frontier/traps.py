@@ -15,7 +15,7 @@ from services.common.urls import Url
 REASONS = ("trap-depth", "trap-repeat", "trap-parameters", "trap-calendar")
 
 _SECONDS_A_YEAR = 365.2425 * 86_400
-_YEAR = re.compile(r"[12]\d{3}")
+_YEAR = re.compile(r"(?<![0-9])[12]\d{3}")
 _DATES = (
     # 2031-05, 2031-05-17: anywhere
     re.compile(r"(?<![0-9A-Za-z-])([12]\d{3})-(?:0[1-9]|1[0-2])(?:-[0-3]\d)?(?![0-9-])"),
@@ -64,9 +64,7 @@ def trap(url: Url, thresholds: Thresholds, year: int) -> str | None:
         return "trap-repeat"
     if query and 0 < thresholds.max_parameters <= query.count("&"):
         return "trap-parameters"
-    if _YEAR.search(url.path) and far_off(url.path, thresholds, year):
-        return "trap-calendar"
-    return None
+    return "trap-calendar" if far_off(url.path, thresholds, year) else None
 
 
 def repeats(segments: Sequence[str], most: int) -> bool:
@@ -88,9 +86,11 @@ def repeats(segments: Sequence[str], most: int) -> bool:
 
 def far_off(path: str, thresholds: Thresholds, year: int) -> bool:
     """Whether a date in the path or the query is far from now."""
-    for pattern in _DATES:
-        for match in pattern.finditer(path):
-            distance = int(match[1]) - year
-            if 0 < thresholds.years_ahead < distance or 0 < thresholds.years_back < -distance:
-                return True
-    return False
+    first = year - thresholds.years_back if thresholds.years_back else 0
+    last = year + thresholds.years_ahead if thresholds.years_ahead else 9999
+    # Most paths have no number that could be such a year, and need no closer look.
+    if all(first <= int(number) <= last for number in _YEAR.findall(path)):
+        return False
+    return any(
+        not first <= int(number) <= last for pattern in _DATES for number in pattern.findall(path)
+    )
