@@ -9,7 +9,7 @@ from collections import Counter
 from services.common.records import Rules
 from services.scheduler import timeline
 from services.scheduler.jobs import JobLedger
-from services.scheduler.rows import NOWHERE, Flight, HostRow, Landed, UrlRow
+from services.scheduler.rows import NOWHERE, Flight, HostRow, Landed, Rows, UrlRow
 
 PENDING = ("waiting", "in_flight", "retrying", "paused")
 _REMEMBERED = 64
@@ -65,6 +65,24 @@ class Accounts:
         if 0 < row.attempt < self._max_attempts:
             return "retrying"
         return row.outcome
+
+    def counted_as(
+        self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow | None
+    ) -> str | None:
+        """The state that the host's row has counted a URL in, None if it has not.
+
+        That is the state the URL's row is in, unless a crash kept that and lost the host's.
+        """
+        if row is not None and row.scheduled and timeline.is_lost(rows, host, fingerprint, row):
+            landed = host.landed.get(fingerprint)
+            return None if landed is None else landed.state
+        return self.state(host, fingerprint, row)
+
+    @staticmethod
+    def has_counted(host: HostRow, fingerprint: bytes, scheduled: float) -> bool:
+        """Whether the host's row has counted this report, or a later one of the same URL."""
+        landed = host.landed.get(fingerprint)
+        return landed is not None and landed.scheduled >= scheduled
 
     def move(self, host: HostRow, before: str | None, after: str | None) -> None:
         """A URL went from one state to another; None is unknown."""

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable
 
 from services.common.records import (
-    AdmittedUrl,
     CrawlReported,
     FetchRequested,
     Outcome,
@@ -21,12 +20,11 @@ from services.scheduler import explain, outcomes, pace, timeline
 from services.scheduler.accounts import PENDING, Accounts
 from services.scheduler.dispatch import Dispatcher
 from services.scheduler.jobs import JobLedger
+from services.scheduler.known import wants_again
 from services.scheduler.policies import Policy
 from services.scheduler.ready import Ready
-from services.scheduler.rows import NOWHERE, HostRow, Rows, UrlRow
+from services.scheduler.rows import HostRow, Rows, UrlRow
 
-_MAX_MOVES = 3
-"""Redirects in a row from a URL to another writing of itself that are followed."""
 _WAKES = 128
 """Hosts looked at by one tick at most, so that no event takes long."""
 
@@ -67,7 +65,7 @@ class Partition:
         host.rules[event.rules.job] = event.rules
         for admitted in event.urls:
             row = rows.url(admitted.fingerprint)
-            before = self._counted_as(rows, host, admitted.fingerprint, row)
+            before = self._accounts.counted_as(rows, host, admitted.fingerprint, row)
             if row is None:
                 if 0 < self._settings.max_urls_per_host <= host.known:
                     self.happened["host-full"] += 1
@@ -79,7 +77,7 @@ class Partition:
                     priority=admitted.priority,
                 )
                 host.known += 1
-            elif not self._wants_again(rows, event, host, admitted):
+            elif not wants_again(rows, event, host, admitted, row):
                 self.happened["known"] += 1
                 if replay:
                     _write_again(rows, host, admitted.fingerprint, row)
@@ -167,53 +165,12 @@ class Partition:
             rows.save_host(host)
         return host
 
-    def _wants_again(
-        self, rows: Rows, event: UrlAdmitted, host: HostRow, admitted: AdmittedUrl
-    ) -> bool:
-        """Whether a known URL has to be filed as new (again); updates its row."""
-        row = rows.url(admitted.fingerprint)
-        assert row is not None  # noqa: S101 - the caller has seen it
-        filed = timeline.is_filed(rows, host, admitted.fingerprint, row)
-        flies = admitted.fingerprint in host.flights
-        waits_now = flies or (filed and timeline.is_new(row.bucket))
-        if admitted.moved and admitted.url != row.url and row.moves < _MAX_MOVES:
-            # One under way is the redirect itself; its report files the target.
-            row.url = admitted.url
-            row.moves += 1
-            rows.save_url(admitted.fingerprint, row)
-            return not waits_now
-        same_job = row.job == event.rules.job
-        rises = self._rises(rows, admitted, row) and filed
-        stale = row.scheduled < event.rules.fresh_after
-        if stale and not (same_job and (waits_now or row.attempt)):
-            # A job wants it afresh. One under way comes back to be filed for that job.
-            row.job, row.depth = event.rules.job, admitted.depth
-            row.follow, row.stored, row.attempt = True, False, 0
-            rows.save_url(admitted.fingerprint, row)
-            return rises or not waits_now
-        if same_job and admitted.depth < row.depth:
-            # Nearer to a seed than we knew: links once refused as too deep may pass now.
-            row.depth = admitted.depth
-            row.follow = row.fetched > 0 and event.rules.max_depth is not None
-            rows.save_url(admitted.fingerprint, row)
-            return rises or (row.follow and not waits_now)
-        return rises or (not filed and not flies and row.bucket != NOWHERE)
-
-    @staticmethod
-    def _rises(rows: Rows, admitted: AdmittedUrl, row: UrlRow) -> bool:
-        """Whether a URL that waits among new ones belongs before where it is; updates its row."""
-        if admitted.priority <= row.priority:
-            return False
-        row.priority = admitted.priority
-        rows.save_url(admitted.fingerprint, row)
-        return timeline.is_new(row.bucket) and timeline.front(row.priority) != row.bucket
-
     def _learn(
         self, event: CrawlReported, rows: Rows, host: HostRow, row: UrlRow | None, now: float
     ) -> None:
-        before = self._counted_as(rows, host, event.fingerprint, row)
+        before = self._accounts.counted_as(rows, host, event.fingerprint, row)
         flight = host.flights.get(event.fingerprint)
-        counted = _counted(host, event.fingerprint, event.scheduled_at)
+        counted = self._accounts.has_counted(host, event.fingerprint, event.scheduled_at)
         if row is None:
             # Part of the state was lost; the report says enough to know the URL again (A9).
             self.happened["unknown"] += 1
@@ -268,7 +225,7 @@ class Partition:
     def _heal(self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float) -> None:
         """Give a URL its place back that an event cut short may have left without one."""
         if timeline.is_lost(rows, host, fingerprint, row):
-            before = self._counted_as(rows, host, fingerprint, row)
+            before = self._accounts.counted_as(rows, host, fingerprint, row)
             self._file(rows, host, fingerprint, row, now)
             after = self._accounts.state(host, fingerprint, row)
             self._accounts.move(host, before, after)
@@ -276,30 +233,12 @@ class Partition:
             rows.save_url(fingerprint, row)
             rows.save_host(host)
 
-    def _counted_as(
-        self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow | None
-    ) -> str | None:
-        """The state that the host's row has counted a URL in, None if it has not.
-
-        That is the state the URL's row is in, unless a crash kept that and lost the host's.
-        """
-        if row is not None and row.scheduled and timeline.is_lost(rows, host, fingerprint, row):
-            landed = host.landed.get(fingerprint)
-            return None if landed is None else landed.state
-        return self._accounts.state(host, fingerprint, row)
-
     def _file(self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float) -> None:
         retry = 0 < row.attempt < self._settings.max_attempts
         # A retry may be due sooner than the buckets of recrawls are wide.
         finest = self._settings.retry_base / 4 if retry else self._settings.bucket_width
         due = timeline.slot(row.due, now, min(finest, self._settings.bucket_width))
         timeline.file_at(rows, host, fingerprint, row, due=due, retry=retry)
-
-
-def _counted(host: HostRow, fingerprint: bytes, scheduled: float) -> bool:
-    """Whether the host's row has counted this report, or a later one of the same URL."""
-    landed = host.landed.get(fingerprint)
-    return landed is not None and landed.scheduled >= scheduled
 
 
 def _write_again(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow) -> None:
