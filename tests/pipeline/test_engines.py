@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from services.common.errors import Stop
-from services.common.settings import Settings
+from services.common.settings import Cassandra, Kafka, Settings
 from services.local.engines import Endpoints, engines
 
 RUN = Path(__file__).with_name("run_engines.py")
@@ -27,9 +27,11 @@ PATIENCE = 60.0
 
 @pytest.fixture
 def own(engine_settings: Settings, tmp_path: Path) -> Settings:
-    """Settings of engines that the test starts and stops itself, as Java processes."""
+    """Settings of engines that the test starts and stops itself, whatever addresses are given."""
     local = engine_settings.local.model_copy(update={"data_dir": tmp_path, "engine": "java"})
-    return Settings(local=local)
+    return engine_settings.model_copy(
+        update={"kafka": Kafka(), "cassandra": Cassandra(), "local": local}
+    )
 
 
 def produce(address: str, value: bytes) -> None:
