@@ -69,6 +69,7 @@ def summary(progress: Progress) -> RenderableType:
         ("pages/s", f"{done / elapsed:.1f}"),
         ("time", f"{elapsed:.1f} s"),
         ("retried later", f"{progress.status.get('retrying', 0):,}"),
+        ("of hosts held back", f"{progress.status.get('paused', 0):,}"),
     ):
         view.add_row(name, value)
     for title, reasons in (

@@ -64,8 +64,10 @@ def learn(host: HostRow, report: CrawlReported, settings: Scheduler, now: float)
             doubled = max(host.backoff * 2, gap(host, settings) * 2, _FIRST_BACKOFF)
             host.backoff = min(doubled, _MAX_BACKOFF)
             host.troubled = now
+            host.incidents += 1
         host.not_before = max(host.not_before, now + max(host.backoff, asked))
     elif asked:
         host.not_before = max(host.not_before, now + asked)
     elif report.outcome in (Outcome.OK, Outcome.UNCHANGED, Outcome.MOVED, Outcome.GONE):
+        host.incidents = 0
         host.backoff = host.backoff / 2 if host.backoff > settings.min_gap else 0.0

@@ -14,7 +14,9 @@ from services.scheduler.budget import Side
 from services.scheduler.rows import HostRow
 
 _SOON = 60.0
-"""What waits for a host that is held back for longer than this is no work for now."""
+_INCIDENTS = 3
+"""What waits for a host that is held back for longer than this, or again after so many incidents
+without a success, is no work for now."""
 
 
 class Ready:
@@ -104,6 +106,7 @@ class Ready:
 def _pending(host: HostRow, now: float) -> dict[str, int]:
     waiting, retrying = timeline.new_count(host), timeline.retry_count(host)
     due = timeline.due_count(host, now)
-    if host.not_before > now + _SOON:
+    patience = _SOON if host.incidents <= _INCIDENTS else 0.0
+    if host.not_before > now + patience:
         return {"paused": waiting + retrying, "in_flight": len(host.flights)}
     return {"waiting": waiting, "retrying": retrying, "in_flight": len(host.flights), "due": due}

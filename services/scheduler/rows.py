@@ -116,6 +116,8 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """The last reports, newest last, by fingerprint; see `Accounts.state`."""
     known: int = 0
     """URLs, in whatever state."""
+    incidents: int = 0
+    """Times in a row that the back-off was widened, without a success between."""
 
 
 class Tables(Protocol):

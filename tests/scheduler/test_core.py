@@ -382,3 +382,15 @@ def test_a_full_host_takes_no_more_urls_and_keeps_those_it_has(desk: Make) -> No
     while d.under_way:
         d.report(d.under_way[0])
     assert d.status()["ok"] == 5
+
+
+def test_a_host_that_never_answers_holds_no_crawl_open(desk: Make) -> None:
+    d = desk(host_window=1, retry_base=1, max_attempts=9)
+    d.admit("http://h.test/a")
+    for _ in range(4):
+        assert d.status().get("paused", 0) == 0
+        d.report(d.under_way[0], Outcome.TRANSIENT, reason="dns-not-found")
+        if d.status().get("paused"):
+            break
+        d.tick(30)
+    assert (d.status()["paused"], d.status()["waiting"], d.status()["retrying"]) == (1, 0, 0)
