@@ -18,6 +18,9 @@ _INCIDENTS = 3
 """What waits for a host that is held back for longer than this, or again after so many incidents
 without a success, is no work for now."""
 
+_SLACK = 1000
+"""Replaced wake-ups kept, beside one for each host, before they are cleared out."""
+
 
 class Ready:
     """The hosts of one partition by what they can give now, and a clock of wake-ups."""
@@ -101,6 +104,10 @@ class Ready:
             return
         self._wake[name] = at
         heapq.heappush(self._clock, (at, name))
+        if len(self._clock) > 2 * len(self._wake) + _SLACK:
+            # Wake-ups that were replaced would stay until their time, which may be weeks away.
+            self._clock = [(at, name) for name, at in self._wake.items()]
+            heapq.heapify(self._clock)
 
 
 def _pending(host: HostRow, now: float) -> dict[str, int]:
