@@ -53,6 +53,9 @@ parse_failures = Counter("recrawl_parse_failures_total", "Parses that failed.", 
 urls_known = Gauge("recrawl_urls_known", "URLs in the scheduler's tables.", ["partition"])
 urls_waiting = Gauge("recrawl_urls_waiting", "Never-fetched URLs waiting.", ["partition"])
 urls_in_flight = Gauge("recrawl_urls_in_flight", "Requests handed out.", ["partition"])
+recrawl_lag_seconds = Gauge(
+    "recrawl_recrawl_lag_seconds", "How late recrawls are handed out.", ["partition"]
+)
 leases_expired = Counter("recrawl_leases_expired_total", "Requests never reported back.")
 emitted = Counter("recrawl_emitted_total", "Fetch requests emitted.", ["reason"])
 events_without_effect = Counter(

@@ -108,6 +108,14 @@ class Scheduler(_Group):
     recrawl_share: float = Field(default=0.6, ge=0, le=1)
     """Share of fetches for recrawls while new URLs wait too; what one side cannot use the
     other gets."""
+    max_lag: float = Field(default=3600, gt=0)
+    """Recrawls handed out later than this take from the share of new URLs (`sacrifice`): all of
+    it from twice this on, but for `new_floor`."""
+    new_floor: float = Field(default=0.1, ge=0, le=1)
+    """Share of fetches that new URLs keep while recrawls are late."""
+    sacrifice: Literal["new", "recrawls"] = "new"
+    """What goes short while recrawls are late: `new` URLs, or the `recrawls` themselves, whose
+    share then stays as it is."""
     lease: float = Field(default=600, gt=0)
     """A request not reported back within this time is emitted again."""
     min_gap: float = Field(default=1.0, ge=0)

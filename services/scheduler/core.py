@@ -129,6 +129,11 @@ class Partition:
         waits = room and (self._ready.waits("due") or self._ready.waits("new"))
         return waits or self._idle() or self._ready.next_wake() <= now
 
+    @property
+    def lag(self) -> float:
+        """Seconds by which recrawls are handed out late (A5)."""
+        return self._dispatcher.lag
+
     def status(self) -> dict[str, int]:
         """Counters, kept as things happen; never a scan (G4)."""
         settled = {state: count for state, count in self._accounts.totals.items() if count}

@@ -34,6 +34,7 @@ class Counted:
         status = partition.status()
         for state, gauge in _PENDING.items():
             gauge.labels(number).set(status.get(state, 0))
+        metrics.recrawl_lag_seconds.labels(number).set(partition.lag)
         happened = partition.happened
         metrics.leases_expired.inc(happened.pop("lease-expired", 0))
         for reason in list(happened):
@@ -43,3 +44,4 @@ class Counted:
         """The partition moved to another worker."""
         for gauge in _PENDING.values():
             gauge.labels(number).set(0)
+        metrics.recrawl_lag_seconds.labels(number).set(0)

@@ -1,4 +1,4 @@
-"""Who is fetched next: hosts in turn, within windows, budget and job limits (A4, A15, A16)."""
+"""Who is fetched next: hosts in turn, within windows, budget and job limits (A4, A5, A15, A16)."""
 
 from services.common.records import FetchRequested, Reason, Rules
 from services.common.settings import Scheduler
@@ -23,7 +23,17 @@ class Dispatcher:
         self._ready = ready
         self._accounts = accounts
         self._jobs = jobs
-        self._budget = Budget(settings.recrawl_share)
+        sacrificed = settings.sacrifice == "new"
+        self._budget = Budget(
+            settings.recrawl_share,
+            max_lag=settings.max_lag if sacrificed else 0.0,
+            new_floor=settings.new_floor,
+        )
+
+    @property
+    def lag(self) -> float:
+        """Seconds by which recrawls are handed out late."""
+        return self._budget.lag
 
     def dispatch(self, rows: Rows, now: float) -> list[FetchRequested]:
         """Requests for what can be fetched now, as far as the window has room."""
@@ -74,6 +84,8 @@ class Dispatcher:
         else:
             due = timeline.first_due(host, now)
             numbers = [] if due is None else [due]
+            if due is not None and host.not_before <= now:
+                self._budget.late(now - max(host.buckets[due].due, host.not_before))
         for number in numbers:
             request = self._take(rows, host, number, now)
             if request is not None:

@@ -171,7 +171,7 @@ def test_hosts_take_turns(desk: Make) -> None:
 
 def test_due_and_new_share_the_budget_sixty_to_forty(desk: Make) -> None:
     """A4."""
-    d = desk(partition_window=1, host_window=1, first_interval=DAY)
+    d = desk(partition_window=1, host_window=1, first_interval=DAY, sacrifice="recrawls")
     d.admit(*pages(100))
     while d.under_way:
         d.report(d.under_way[0])
@@ -184,6 +184,23 @@ def test_due_and_new_share_the_budget_sixty_to_forty(desk: Make) -> None:
         d.report(d.under_way[0])
     assert seen.count("due") == 30
     assert seen.count("new") == 20
+
+
+def test_recrawls_that_are_late_come_before_new_urls(desk: Make) -> None:
+    """A5: the lag is measured where work is handed out, and shifts the split there."""
+    d = desk(partition_window=1, host_window=1, first_interval=DAY, max_lag=3600, new_floor=0.2)
+    d.admit(*pages(100))
+    while d.under_way:
+        d.report(d.under_way[0])
+    d.tick(2 * DAY)
+    d.admit(*[f"http://new.test/{i}" for i in range(100)], host="new.test")
+    d.report(d.under_way[0])
+    seen = []
+    for _ in range(50):
+        seen.append(d.under_way[0].reason)
+        d.report(d.under_way[0])
+    assert seen.count("new") == 10
+    assert d.partition.lag > 3600
 
 
 def test_what_one_side_cannot_use_the_other_gets(desk: Make) -> None:
