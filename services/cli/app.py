@@ -5,7 +5,7 @@ import signal
 
 import typer
 
-from services.cli import ask, crawl, demo, explain, run, schema, up
+from services.cli import ask, audit, crawl, demo, explain, run, schema, up
 
 app = typer.Typer(
     name="recrawl",
@@ -32,6 +32,7 @@ for command in (
     ask.status,
     ask.page,
     explain.explain,
+    audit.audit,
     schema.topics,
     schema.migrate,
     run.run,

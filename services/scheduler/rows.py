@@ -132,7 +132,7 @@ class Tables(Protocol):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_url = msgspec.msgpack.Decoder(UrlRow).decode
+decode_url = msgspec.msgpack.Decoder(UrlRow).decode
 decode_host = msgspec.msgpack.Decoder(HostRow).decode
 
 
@@ -152,7 +152,7 @@ class Rows:
         """The row of a URL, None if it is unknown."""
         if fingerprint not in self._urls:
             packed = self._tables.urls.get(fingerprint)
-            self._urls[fingerprint] = _decode_url(packed) if packed else None
+            self._urls[fingerprint] = decode_url(packed) if packed else None
         return self._urls[fingerprint]
 
     def host(self, name: str) -> HostRow | None:

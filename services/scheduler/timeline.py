@@ -82,7 +82,7 @@ def is_filed(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow) -> bool
     return (
         bucket is not None
         and bucket.read <= row.position < bucket.write
-        and _entry(rows, host, row.bucket, row.position) == fingerprint
+        and entry(rows, host, row.bucket, row.position) == fingerprint
     )
 
 
@@ -108,7 +108,7 @@ def peek(rows: Rows, host: HostRow, number: int) -> tuple[bytes, UrlRow] | None:
     entry of a URL whose row points nowhere (a crash kept its host's row only) is not stale.
     """
     while (bucket := host.buckets.get(number)) is not None and bucket.read < bucket.write:
-        fingerprint = _entry(rows, host, number, bucket.read)
+        fingerprint = entry(rows, host, number, bucket.read)
         row = rows.url(fingerprint) if fingerprint else None
         if row is not None and (
             (row.bucket, row.position) == (number, bucket.read)
@@ -199,7 +199,8 @@ def _append(rows: Rows, host: HostRow, number: int, fingerprint: bytes, row: Url
     bucket.write += 1
 
 
-def _entry(rows: Rows, host: HostRow, number: int, position: int) -> bytes:
+def entry(rows: Rows, host: HostRow, number: int, position: int) -> bytes:
+    """The fingerprint at a position of a bucket, stale or not; empty if there is none."""
     offset = position % CHUNK * _ID
     return rows.chunk(_key(host, number, position))[offset : offset + _ID]
 

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.common.records import Outcome, Rules
+from services.scheduler.audit import check
 
 HOSTS = ["a.test", "b.test"]
 PENDING = ("waiting", "in_flight", "retrying")
@@ -57,6 +58,7 @@ def test_every_url_stays_in_one_place_and_one_state(
         status = d.status()
         assert status["known"] == len(d.tables.urls)
         assert all(count >= 0 for count in status.values())
+        assert check(d.tables, max_attempts=3).faults == []
 
 
 @settings(

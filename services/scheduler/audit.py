@@ -1,0 +1,146 @@
+"""Whether every URL is in exactly one place, and the counters tell the truth (G2).
+
+Checks one partition's rows as they are in its tables, from outside: the scheduler's own counters
+and memory have no part in it.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from services.scheduler import timeline
+from services.scheduler.accounts import Accounts
+from services.scheduler.jobs import JobLedger
+from services.scheduler.rows import NOWHERE, HostRow, Rows, Tables, UrlRow, decode_host, decode_url
+
+_DONE = frozenset({"ok", "unchanged", "moved"})
+_REFUSED = frozenset({"disallowed", "policy", "over_limit", "deleted"})
+_PENDING = frozenset({"waiting", "in_flight", "retrying"})
+
+
+class Fault(NamedTuple):
+    """Something that must not be."""
+
+    kind: str
+    """`orphan`: a URL that waits nowhere; `twice`: one in two places; `counters`: a host that
+    counts wrong; `bucket`: a bucket that does."""
+    where: str
+    """The URL, or the host."""
+    detail: str
+
+
+@dataclass(slots=True)
+class Audit:
+    """What one or more partitions hold."""
+
+    jobs: dict[str, Counter[str]] = field(default_factory=dict)
+    """Job -> `done`, `failed`, `refused`, `pending` -> URLs."""
+    faults: list[Fault] = field(default_factory=list)
+    watched: dict[bytes, tuple[str, str]] = field(default_factory=dict)
+    """Fingerprint -> job and class, of those asked for that are known."""
+
+    def add(self, other: "Audit") -> None:
+        """Take in another partition's."""
+        for job, counts in other.jobs.items():
+            self.jobs.setdefault(job, Counter()).update(counts)
+        self.faults += other.faults
+        self.watched |= other.watched
+
+
+def check(tables: Tables, max_attempts: int, watch: frozenset[bytes] = frozenset()) -> Audit:
+    """Look at every row of a partition; `watch`: URLs whose class is to be told."""
+    return _Check(tables, max_attempts, watch).run()
+
+
+def classed(state: str | None) -> str:
+    """The class of a state: `done`, `failed`, `refused` or `pending`."""
+    if state in _DONE:
+        return "done"
+    if state in _PENDING:
+        return "pending"
+    return "refused" if state in _REFUSED else "failed"
+
+
+class _Check:
+    def __init__(self, tables: Tables, max_attempts: int, watch: frozenset[bytes]) -> None:
+        self._tables = tables
+        self._rows = Rows(tables)
+        self._accounts = Accounts(max_attempts, JobLedger())
+        self._watch = watch
+        self._audit = Audit()
+        self._placed: dict[bytes, str] = {}
+        self._over_limit = 0
+
+    def run(self) -> Audit:
+        hosts = [decode_host(packed) for packed in self._tables.hosts.values()]
+        held, counts = 0, Counter[str]()
+        for host in hosts:
+            counts.update(self._host(host))
+            held += host.counts.get("over_limit", 0)
+        for fingerprint, packed in self._tables.urls.items():
+            if fingerprint not in self._placed:
+                self._unplaced(fingerprint, decode_url(packed))
+        known = sum(host.known for host in hosts)
+        if known != len(self._tables.urls):
+            self._fault("counters", "all hosts", f"{known} known, {len(self._tables.urls)} rows")
+        if held != self._over_limit:
+            self._fault("counters", "all hosts", f"over_limit {held}, {self._over_limit} rows")
+        return self._audit
+
+    def _host(self, host: HostRow) -> Counter[str]:
+        """Every URL that the host's row leads to."""
+        counts: Counter[str] = Counter()
+        for fingerprint in host.flights:
+            row = self._rows.url(fingerprint)
+            counts["in_flight"] += 1
+            self._place(fingerprint, row, "in_flight", f"under way at {host.name}")
+        for number in host.buckets:
+            counts.update(self._bucket(host, number))
+        counted = {state: count for state, count in host.counts.items() if state != "over_limit"}
+        settled = {state: n for state, n in counts.items() if state not in _PENDING}
+        if counted != settled:
+            self._fault("counters", host.name, f"counted {counted}, found {settled}")
+        return counts
+
+    def _bucket(self, host: HostRow, number: int) -> Counter[str]:
+        bucket = host.buckets[number]
+        counts: Counter[str] = Counter()
+        for position in range(bucket.read, bucket.write):
+            fingerprint = timeline.entry(self._rows, host, number, position)
+            row = self._rows.url(fingerprint)
+            if row is None or (row.bucket, row.position) != (number, position):
+                continue  # stale: it has moved since
+            if fingerprint in host.flights:
+                continue  # counted as under way, and asked for again meanwhile
+            state = self._accounts.state(host, fingerprint, row) or "unknown"
+            counts[state] += 1
+            self._place(fingerprint, row, state, f"bucket {number} of {host.name}")
+        if counts.total() != bucket.count:
+            detail = f"bucket {number} counts {bucket.count}, holds {counts.total()}"
+            self._fault("bucket", host.name, detail)
+        return counts
+
+    def _place(self, fingerprint: bytes, row: UrlRow | None, state: str, place: str) -> None:
+        before = self._placed.setdefault(fingerprint, place)
+        if before != place:
+            self._fault("twice", row.url if row else fingerprint.hex(), f"{before} and {place}")
+        elif row is None:
+            self._fault("orphan", fingerprint.hex(), f"{place}, but has no row")
+        else:
+            self._count(fingerprint, row, state)
+
+    def _unplaced(self, fingerprint: bytes, row: UrlRow) -> None:
+        if row.bucket == NOWHERE:
+            self._over_limit += 1
+            self._count(fingerprint, row, "over_limit")
+        else:
+            self._fault("orphan", row.url, f"not in its bucket {row.bucket} at {row.position}")
+
+    def _count(self, fingerprint: bytes, row: UrlRow, state: str) -> None:
+        found = classed(state)
+        self._audit.jobs.setdefault(row.job, Counter())[found] += 1
+        if fingerprint in self._watch:
+            self._audit.watched[fingerprint] = (row.job, found)
+
+    def _fault(self, kind: str, where: str, detail: str) -> None:
+        self._audit.faults.append(Fault(kind, where, detail))
