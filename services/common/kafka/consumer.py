@@ -286,8 +286,9 @@ class Consumer:
                 commit = sent.get((place.topic, place.partition))
                 if error is None and place.error is None and commit is not None:
                     self._hand.committed((place.topic, place.partition), commit)
-        if error is not None:
-            self._refused(error.str())
+        errors = [each for each in (error, *(place.error for place in offsets)) if each is not None]
+        if errors:
+            self._refused(errors[0].str())
 
     def _on_assign(
         self, consumer: confluent_kafka.Consumer, assigned: list[TopicPartition]
@@ -316,6 +317,9 @@ class Consumer:
             _log.warning("cannot tell how these partitions were left error=%s", error)
 
     def _marked(self, consumer: confluent_kafka.Consumer, place: TopicPartition) -> None:
+        if place.error is not None:
+            # Its offset is not known; taking it for none would begin from the first record.
+            raise KafkaException(place.error)
         found = marks.read(place.metadata if place.offset >= 0 else None)
         base, end = place.offset, None
         if base < 0 or found.owner not in {"", self._owner}:
