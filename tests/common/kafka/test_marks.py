@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -120,6 +120,7 @@ class World:
 places = st.sampled_from([("seeds", 0), ("seeds", 1)])
 
 
+@settings(deadline=None)  # many lives in one example
 @given(
     sizes=st.tuples(st.integers(0, 12), st.integers(0, 12)),
     killers=st.sets(st.tuples(places, st.integers(0, 11)), max_size=3),
