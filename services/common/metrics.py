@@ -9,6 +9,12 @@ records_out = Counter("recrawl_records_out_total", "Records delivered to a topic
 dead_letters = Counter(
     "recrawl_dead_letters_total", "Records sent to dead-letters.", ["topic", "reason"]
 )
+deaths = Counter(
+    "recrawl_deaths_total", "Partitions taken over from a process that died.", ["topic"]
+)
+careful = Gauge(
+    "recrawl_careful", "1 while records are handled one at a time to find one that kills."
+)
 tombstones = Counter("recrawl_tombstones_total", "Records without a value, passed over.", ["topic"])
 parts_dropped = Counter(
     "recrawl_parts_dropped_total", "Parts of large values whose other parts never came.", ["topic"]

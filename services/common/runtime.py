@@ -173,9 +173,35 @@ class Runtime:
         while True:
             await self._slots.acquire()
             message = await self._consumer.take()
-            task = asyncio.create_task(self._finish(message, self._consumer, stop))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            if self._consumer.careful:
+                await self._alone(message, self._consumer, stop)
+            else:
+                self._start(message, self._consumer, stop)
+
+    def _start(
+        self, message: Incoming, consumer: Consumer, stop: asyncio.Event, deaths: int = 0
+    ) -> None:
+        task = asyncio.create_task(self._finish(message, consumer, stop, deaths))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _alone(self, message: Incoming, consumer: Consumer, stop: asyncio.Event) -> None:
+        """One record with nothing beside it, on record before it begins: it may kill us."""
+        await self._idle()
+        deaths = await consumer.begin(message)
+        if deaths is None:
+            self._slots.release()
+            return
+        self._start(message, consumer, stop, deaths)
+        await self._idle()
+        if not consumer.careful:
+            # What comes next goes side by side again, and this one is not to be blamed for it.
+            await consumer.settled()
+            _log.info("past the records that may have killed a process")
+
+    async def _idle(self) -> None:
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def _drain(self) -> None:
         self._stopping = True
@@ -189,13 +215,15 @@ class Runtime:
             _log.warning("given up, done again after the next start records=%d", len(late))
             await asyncio.wait(late, timeout=5)
 
-    async def _finish(self, message: Incoming, consumer: Consumer, stop: asyncio.Event) -> None:
+    async def _finish(
+        self, message: Incoming, consumer: Consumer, stop: asyncio.Event, deaths: int
+    ) -> None:
         """One record from taking to done, however often it has to be tried."""
         topic = message.topic.name
         began = time.monotonic()
         try:
             with metrics.in_flight.labels(topic).track_inprogress():
-                await self._until_done(message)
+                await self._until_done(message, deaths)
         except Stop as error:
             self._failed = error
             stop.set()
@@ -210,9 +238,13 @@ class Runtime:
         finally:
             self._slots.release()
 
-    async def _until_done(self, message: Incoming) -> None:
+    async def _until_done(self, message: Incoming, deaths: int) -> None:
         if message.value is None:
             metrics.tombstones.labels(message.topic.name).inc()
+            return
+        if deaths >= self._settings.runtime.fatal_most:
+            detail = f"the process died {deaths} times while it handled this record alone"
+            await self._bury(message, DeadLetter("kills-the-service", detail))
             return
         try:
             await self._retrying(message, lambda: self._service.handle(message))

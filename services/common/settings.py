@@ -222,6 +222,9 @@ class Runtime(_Group):
     """Wait before a record is tried again when the outside failed; doubles with each try."""
     retry_most: float = Field(default=30.0, gt=0)
     """Longest such wait."""
+    fatal_most: int = Field(default=3, ge=1)
+    """A record that killed the process this often while it was handled alone goes to
+    `dead-letters` (reason `kills-the-service`)."""
     stuck_after: float = Field(default=60.0, gt=0)
     """Without progress for this long, `/livez` says that the process should be restarted."""
 

@@ -18,6 +18,7 @@ UNCHANGED = Verdict(Outcome.UNCHANGED, "not-modified")
 HEAD_SAME = Verdict(Outcome.UNCHANGED, "head-same")
 MOVED = Verdict(Outcome.MOVED, "redirect")
 DISALLOWED = Verdict(Outcome.DISALLOWED, "robots")
+REDIRECT_LOOP = Verdict(Outcome.PERMANENT, "redirect-loop")
 BAD_REDIRECT = Verdict(Outcome.PERMANENT, "redirect-without-location")
 BAD_STATUS = Verdict(Outcome.PERMANENT, "unknown-status")
 

@@ -152,6 +152,8 @@ def answered(fetch: Fetch, url: Url, response: WireResponse) -> FetchCompleted:
     """The report on a request that got `response`."""
     target = redirect_target(url, response)
     verdict = _verdict(fetch.request, response, target)
+    if target == url.href:
+        verdict = classify.REDIRECT_LOOP
     keep = verdict.outcome is Outcome.OK
     return _report(
         fetch,

@@ -62,6 +62,7 @@ def test_the_documentation_names_every_reason() -> None:
         classify.UNCHANGED,
         classify.HEAD_SAME,
         classify.MOVED,
+        classify.REDIRECT_LOOP,
         classify.DISALLOWED,
         classify.BAD_STATUS,
         *(classify.by_damage(word, 0) for word in classify.DAMAGE | classify.FLAGS),

@@ -80,6 +80,16 @@ def test_a_redirect_to_nowhere_is_permanent(headers: list[tuple[str, str]]) -> N
     assert answer(response) == (Outcome.PERMANENT, "redirect-without-location")
 
 
+def test_a_redirect_to_the_url_itself_is_a_loop_and_keeps_its_target() -> None:
+    """HTTP-09 C: the URL rests as long as any that cannot work."""
+    for target in (URL.href, URL.href + "#part"):
+        response = WireResponse(status=302, headers=[("location", target)])
+        fetch = core.Fetch(request=request(), fetcher="f", started_at=100)
+        completed = core.answered(fetch, URL, response)
+        assert (completed.outcome, completed.reason) == (Outcome.PERMANENT, "redirect-loop")
+        assert completed.location == URL.href
+
+
 @pytest.mark.parametrize(("status", "expected"), [(429, 120), (503, 120), (301, 120), (200, None)])
 def test_retry_after_is_obeyed_unless_all_is_well(status: int, expected: float | None) -> None:
     """HTTP-11."""

@@ -68,6 +68,9 @@ def test_sitemap_lines_belong_to_no_group_and_resolve_against_the_file() -> None
         ("Disallow: /*?s=", "/search?s=q", "disallow"),
         ("Disallow: /Admin", "/admin", "allow"),
         ("Disallow: /", "/robots.txt", "allow"),
+        # TRAP-03: the slash closes the listing's children, not its filters
+        ("Disallow: /search/", "/search?f[0]=a:1", "allow"),
+        ("Disallow: /search/", "/search/?f[0]=a:1", "disallow"),
         ("Disallow: /caf\u00e9", "/caf%C3%A9/x", "disallow"),
         ("Disallow: /a%3cd", "/a%3Cd", "disallow"),
         ("Disallow: //x", "//x/y", "disallow"),

@@ -246,7 +246,7 @@ async def test_a_redirect_to_itself_for_ever_is_taken_up_once(
     )
     async with listening(site), fetcher(rules=rule('cookies = "host"')) as download:
         completed = await fetched(download, request_for(f"http://a.test:{site.port}/p"))
-    assert (completed.reason, len(site.heads)) == ("redirect", 2)
+    assert (completed.reason, len(site.heads)) == ("redirect-loop", 2)
 
 
 async def test_without_the_rule_there_are_no_cookies(fetcher: Open, request_for: Ask) -> None:
@@ -254,7 +254,7 @@ async def test_without_the_rule_there_are_no_cookies(fetcher: Open, request_for:
     async with listening(site), fetcher() as download:
         for _ in range(2):
             completed = await fetched(download, request_for(f"http://a.test:{site.port}/p"))
-            assert completed.reason == "redirect"
+            assert completed.reason == "redirect-loop"
     assert len(site.heads) == 2
     assert not any(b"cookie" in head.lower() for head in site.heads)
 

@@ -1,10 +1,13 @@
 """A service for the runtime's tests: each seed comes out as a `page-parsed`, or misbehaves.
 
 Run as a process of its own with the settings in the environment. What it does is in the URL:
-`slow:<seconds>:...` takes long, `fault:` raises, `retry:` fails twice before it works.
+`slow:<seconds>:...` takes long, `fault:` raises, `retry:` fails twice before it works, `kill:`
+ends the process as a segmentation fault does.
 """
 
 import asyncio
+import os
+import signal
 import sys
 from typing import ClassVar
 
@@ -58,6 +61,8 @@ class Echo:
             await asyncio.sleep(float(rest.partition(":")[0]))
         elif kind == "fault":
             raise ValueError(url)
+        elif kind == "kill":
+            os.kill(os.getpid(), signal.SIGSEGV)
         elif kind == "refuse":
             raise DeadLetter("refused", url)
         elif kind == "retry":

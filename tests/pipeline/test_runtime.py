@@ -24,6 +24,8 @@ from services.local.engines import Endpoints
 
 ECHO = Path(__file__).with_name("echo.py")
 PATIENCE = 60.0
+BRISK = {"RECRAWL_KAFKA__OPTIONS": '{"session.timeout.ms": "6000"}'}
+"""A member that died is missed soon."""
 READS = {"echo": (topics.SEEDS, topics.URL_DISCOVERED)}
 
 
@@ -182,6 +184,57 @@ def test_poison_goes_to_dead_letters_and_its_neighbours_go_on(
     ]
     assert (first.topic, first.partition, first.offset, first.key) == ("seeds", 1, 1, b"1")
     assert (first.service, first.value_size) == ("echo", len(broken))
+
+
+def test_a_record_that_kills_the_process_becomes_a_dead_letter(
+    kafka: Settings, tmp_path: Path
+) -> None:
+    """KAF-03: a segmentation fault each time, in two partitions; the neighbours are all done."""
+    log = tmp_path / "log"
+    urls = [f"http://a/{number}" for number in range(60)]
+    produce(kafka, [seed(url) for url in [*urls[:10], "kill:a", *urls[10:30]]], partition=0)
+    produce(kafka, [seed(url) for url in [*urls[30:35], "kill:b", *urls[35:]]], partition=1)
+    deaths = 0
+    finished = False
+    with Offsets(kafka.kafka) as offsets:
+        while not finished:
+            with echo(kafka, log, **BRISK) as process:
+                eventually(
+                    lambda: process.poll() is not None or read_lag(offsets) == 0, "dies or is done"
+                )
+                finished = process.poll() is None
+                if finished:
+                    assert metric(log, "recrawl_dead_letters_total") > 0
+                    assert stop(process) == 0
+                else:
+                    assert process.returncode == -signal.SIGSEGV
+                    deaths += 1
+                    assert deaths <= 10
+    assert set(pages(kafka)) == set(urls)
+    found = [
+        letter
+        for letter in read_all(kafka, topics.DEAD_LETTERS)
+        if isinstance(letter, records.DeadLetter)
+    ]
+    assert {(each.reason, each.partition, each.offset, each.value) for each in found} == {
+        ("kills-the-service", 0, 10, seed("kill:a")),
+        ("kills-the-service", 1, 5, seed("kill:b")),
+    }
+    assert len(found) == 2
+
+
+def test_stops_in_order_with_a_record_in_hand_are_no_deaths(
+    kafka: Settings, tmp_path: Path
+) -> None:
+    """KAF-03: the same record is given up again and again, and nobody is blamed."""
+    produce(kafka, [seed("slow:300:x")], partition=1)
+    for number in range(4):
+        log = tmp_path / str(number)
+        with echo(kafka, log, RECRAWL_RUNTIME__DRAIN="0") as process:
+            eventually(lambda log=log: metric(log, "recrawl_in_flight") == 1, "in hand")  # type: ignore[misc]
+            assert "died" not in log.read_text()
+            assert stop(process) == 0
+    assert read_all(kafka, topics.DEAD_LETTERS) == []
 
 
 def test_a_huge_bad_record_is_kept_in_part(kafka: Settings, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from services.common.records import AdmittedUrl, FetchRequested, Outcome, Rules, UrlAdmitted
 from services.common.urls import fingerprint
 from services.scheduler.rows import Rows
@@ -363,6 +365,28 @@ def test_a_url_that_redirects_to_another_writing_of_itself_is_fetched_there(desk
     d.report(request)
     assert redirected(d, "http://h.test/x/") == []
     assert (d.status()["ok"], d.status()["known"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("http://h.test/a", "http://h.test/b"), ("http://h.test/", "https://h.test/")],
+)
+def test_two_urls_that_redirect_to_each_other_rest_longer_and_longer(
+    desk: Make, one: str, other: str
+) -> None:
+    """HTTP-09 D, E: once around, and then as a page that never changes."""
+    d = desk(first_interval=14 * DAY, factor=2, bucket_width=HOUR)
+    requests = 0
+    under_way = d.admit(one)
+    for days in (0, 15, 30, 60):
+        under_way += d.tick(days * DAY)
+        while under_way:
+            request = under_way.pop()
+            requests += 1
+            under_way += d.report(request, Outcome.MOVED)
+            under_way += d.admit(other if request.url == one else one)
+    assert requests == 4 * 2
+    assert d.row(one).interval == d.row(other).interval == 112 * DAY
 
 
 def test_so_it_is_when_the_frontier_is_faster_than_the_report(desk: Make) -> None:

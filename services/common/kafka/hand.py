@@ -6,8 +6,13 @@ no clock, no lock.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from services.common import chunks
+from services.common.kafka import marks
+from services.common.kafka.marks import Mark
 from services.common.low_water import LowWater
 
 MAX_OCTETS = 64 * 1024 * 1024
@@ -20,13 +25,23 @@ Place = tuple[str, int]
 """Physical topic name and partition."""
 
 
+class Commit(NamedTuple):
+    """What is committed for a partition: the first unfinished offset, and the mark's text."""
+
+    offset: int
+    text: str
+
+
 @dataclass(slots=True)
 class _Partition:
     low_water: LowWater = field(default_factory=LowWater)
     assembler: chunks.Assembler = field(default_factory=chunks.Assembler)
     parts: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """First offset -> all offsets, of values that came in parts."""
-    committed: int | None = None
+    mark: Mark = field(default_factory=Mark)
+    base: int | None = None
+    """Where it stood when it became ours."""
+    committed: "Commit | None" = None
     newest: float = 0.0
     """Latest timestamp of a record."""
     next_offset: int = 0
@@ -47,9 +62,40 @@ class Hand:
         """The assigned partitions, in order."""
         return sorted(self._partitions)
 
+    @property
+    def careful(self) -> bool:
+        """Whether records are to be handled one at a time, of whatever partition."""
+        return any(partition.mark.careful for partition in self._partitions.values())
+
     def assign(self, places: Iterable[Place]) -> None:
         """These partitions are ours from now on."""
         self._partitions.update((place, _Partition()) for place in places)
+
+    def mark(self, place: Place, mark: Mark, base: int) -> None:
+        """What is known of an assigned partition, and where it stands."""
+        if (partition := self._partitions.get(place)) is not None:
+            partition.mark, partition.base = mark, base
+
+    def begin(self, place: Place, offset: int) -> int | None:
+        """A record is about to be handled alone: how often that was fatal.
+
+        None if its partition is not ours any more.
+        """
+        if (partition := self._partitions.get(place)) is None:
+            return None
+        partition.mark = replace(partition.mark, trying=offset)
+        return partition.mark.fatal.get(offset, 0)
+
+    def tries(self, place: Place, offset: int) -> bool:
+        """Whether the record is still the one that its partition's mark names."""
+        partition = self._partitions.get(place)
+        return partition is not None and partition.mark.trying == offset
+
+    def let_go(self, places: Iterable[Place]) -> None:
+        """These partitions will be given up in order, at the next commit."""
+        for place in places:
+            if (partition := self._partitions.get(place)) is not None:
+                partition.mark = marks.let_go(partition.mark)
 
     def forget(self, places: Iterable[Place]) -> None:
         """These partitions are not ours any more; records begun are done without us knowing."""
@@ -93,6 +139,8 @@ class Hand:
         if partition is not None:
             for each in partition.parts.pop(offset, (offset,)):
                 partition.low_water.finish(each)
+            if partition.mark.trying == offset:
+                partition.mark = replace(partition.mark, trying=None)
 
     def drop(self, place: Place, offset: int) -> None:
         """A record that was given out is not begun, and not held any more."""
@@ -132,20 +180,27 @@ class Hand:
                 (paused if pause else resumed).append(place)
         return paused, resumed
 
-    def positions(self, places: Iterable[Place] | None = None) -> dict[Place, int]:
-        """What is finished and not committed, of these partitions or all."""
-        return {
-            place: position
-            for place in (self._partitions if places is None else places)
-            if (partition := self._partitions.get(place)) is not None
-            if (position := partition.low_water.position) is not None
-            if position != partition.committed
-        }
+    def positions(self, places: Iterable[Place] | None = None) -> dict[Place, Commit]:
+        """What is to be committed and is not, of these partitions or all."""
+        found = {}
+        for place in self._partitions if places is None else places:
+            partition = self._partitions.get(place)
+            if partition is None:
+                continue
+            offset = partition.low_water.position
+            offset = partition.base if offset is None else offset
+            if offset is None:
+                continue
+            partition.mark = marks.moved_on(partition.mark, offset)
+            commit = Commit(offset, marks.write(partition.mark))
+            if commit != partition.committed:
+                found[place] = commit
+        return found
 
-    def committed(self, place: Place, offset: int) -> None:
-        """The broker has this position."""
+    def committed(self, place: Place, commit: Commit) -> None:
+        """The broker has this."""
         if (partition := self._partitions.get(place)) is not None:
-            partition.committed = offset
+            partition.committed = commit
 
 
 def pressed(*levels: tuple[int, int], paused: bool) -> bool:
