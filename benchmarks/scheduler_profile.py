@@ -47,9 +47,7 @@ def shares(file: Path, pages: int) -> list[str]:
         f"  {name:24}{spent / pages * 1000:6.2f} ms {spent / total:6.1%}"
         for name, spent in parts.most_common()
     ]
-    lines += [
-        f"    {spent / pages * 1000:6.3f} ms {name}" for name, spent in names.most_common(60)
-    ]
+    lines += [f"    {spent / pages * 1000:6.3f} ms {name}" for name, spent in names.most_common(60)]
     return lines
 
 
