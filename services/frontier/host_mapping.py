@@ -97,6 +97,8 @@ def _fate(here: Url, after: Url | None, been: set[str], hops: int) -> Fate:
 
 def _moved(url: Url, place: Place) -> Url | None:
     try:
-        return parse(f"{place.scheme or url.scheme}://{place.host}{url.path}")
+        there = parse(f"{place.scheme or url.scheme}://{place.host}{url.path}")
     except BadUrl:
         return None
+    # What is no host in the record would change the path too.
+    return there if there.path == url.path else None

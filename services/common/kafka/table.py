@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import confluent_kafka
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, Message, TopicPartition
@@ -142,8 +142,7 @@ class Table(Generic[V]):
     def _take(self, message: Message) -> None:
         error = message.error()
         if error is None:
-            # librdkafka's are octets, whatever the stubs allow.
-            self._learn(cast("bytes | None", message.key()), message.value())
+            self._learn(message.key(), message.value())
         elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - librdkafka's own name
             self._unread.discard(message.partition() or 0)
         else:
@@ -169,9 +168,7 @@ class Table(Generic[V]):
 
 
 def _text(key: bytes | None) -> str:
-    if not key:
-        raise DeadLetter("schema", "no key")
     try:
-        return key.decode()
+        return (key or b"").decode()
     except UnicodeDecodeError as error:
         raise DeadLetter("encoding", f"the key is not UTF-8: {error.reason}") from error
