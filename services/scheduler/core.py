@@ -107,7 +107,8 @@ class Partition:
         # A report that comes again teaches it nothing, and what a crash lost it learns anew.
         self._map(rows, host, host_mapping.learn(host.mapping, event, self._settings), now)
         if replay and host.mapping is not None:
-            # The process that learned from it may have been killed before it told anyone.
+            # The process that learned from it may have been killed before it told anyone; told
+            # twice does no harm.
             self.updated[host.name] = host_facts(host, now)
         row = rows.url(event.fingerprint)
         if row is not None and event.scheduled_at <= row.scheduled:

@@ -252,9 +252,11 @@ def test_a_mapping_holds_only_by_enough_urls_and_within_its_time(
         assert host != "a.test"
         if not host:
             continue
-        since = max(n for n in range(count) if not says(reports[n], host)) if any(
-            not says(reports[n], host) for n in range(count)
-        ) else -1
+        since = (
+            max(n for n in range(count) if not says(reports[n], host))
+            if any(not says(reports[n], host) for n in range(count))
+            else -1
+        )
         confirming = {r.url for r in reports[since + 1 : count]}
         assert len(confirming) >= SETTINGS.host_mapping_confirmations
         assert item.fetched_at < until <= item.fetched_at + SETTINGS.host_mapping_ttl
@@ -263,7 +265,11 @@ def test_a_mapping_holds_only_by_enough_urls_and_within_its_time(
 def says(item: CrawlReported, host: str) -> bool:
     """Whether a report says that the host moved there, or nothing at all."""
     path = item.url.removeprefix("http://a.test")
-    return item.location in {f"http://{host}{path}", f"https://{host}{path}", f"http://a.test{path}"}
+    return item.location in {
+        f"http://{host}{path}",
+        f"https://{host}{path}",
+        f"http://a.test{path}",
+    }
 
 
 def test_ends_come_in_order_each_once() -> None:
