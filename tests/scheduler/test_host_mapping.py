@@ -11,7 +11,7 @@ from services.common.records import CrawlReported, HostUpdated, Outcome
 from services.common.settings import Scheduler
 from services.common.urls import fingerprint
 from services.scheduler.host_mapping import Expiries, expire, learn, told
-from services.scheduler.rows import HostRow, Mapping
+from services.scheduler.rows import HostRow, Mapping, Rows
 
 DAY = 86_400.0
 SETTINGS = Scheduler()
@@ -367,8 +367,6 @@ def test_an_ordinary_host_has_no_mapping_and_is_not_told_of(desk: Callable[..., 
 
 
 def test_explain_tells_where_the_host_went(desk: Callable[..., Any]) -> None:
-    from services.scheduler.rows import Rows  # noqa: PLC0415
-
     d = desk()
     key = fingerprint("http://a.test/1")
     crawl_away(d, "/1")
