@@ -27,6 +27,12 @@ in_flight = Gauge("recrawl_in_flight", "Records being worked on.", ["topic"])
 handle_seconds = Histogram(
     "recrawl_handle_seconds", "From taking a record to its last effect.", ["topic"]
 )
+table_entries = Gauge("recrawl_table_entries", "Keys kept of a compacted topic.", ["topic"])
+table_left_out = Counter(
+    "recrawl_table_left_out_total",
+    "Records of a compacted topic that were not kept.",
+    ["topic", "reason"],
+)
 
 urls_admitted = Counter("recrawl_urls_admitted_total", "URLs that passed the frontier.")
 urls_refused = Counter("recrawl_urls_refused_total", "URLs the frontier refused.", ["reason"])
@@ -37,6 +43,10 @@ urls_merged = Counter(
     "recrawl_urls_merged_total",
     "Links whose identity a rule beyond the standard changed.",
     ["rule"],
+)
+urls_mapped = Counter(
+    "recrawl_urls_mapped_total",
+    "Links and seeds that were taken for URLs of the host that their host moved to.",
 )
 links_cut = Counter("recrawl_links_cut_total", "Links of a page that were not taken.", ["reason"])
 

@@ -208,6 +208,34 @@ class CrawlReported(Record, frozen=True, kw_only=True):
     retry_after: float | None = None
     crawl_delay: float | None = None
     fetcher: str = ""
+    location: str | None = None
+    """Absolute redirect target, for outcome `moved`; None if it is longer than 4000 octets."""
+
+
+class HostUpdated(Record, frozen=True, kw_only=True):
+    """What is known of a host, whole, whenever it changes; the newest holds. Key: host.
+
+    Sent when its mapping is set, changed, renewed by a tenth of its time, or over. The other
+    facts are those of that moment.
+    """
+
+    host: str
+    at: float
+    """When it was said."""
+    mapped_to: str = ""
+    """Host that its URLs are at now, path and query unchanged; empty if they are not elsewhere."""
+    mapped_scheme: str = ""
+    """Scheme that they have there; empty: the one they had."""
+    mapped_until: float = 0.0
+    """The mapping is not to be used after this time."""
+    crawl_delay: float = 0.0
+    """What its robots.txt asks for, seconds; 0 if nothing."""
+    backoff: float = 0.0
+    """Seconds between requests that its troubles ask for; 0 if there are none."""
+    quarantined_until: float = 0.0
+    """No URL is fetched before this time; 0: not so. Nobody says so yet."""
+    address: str = ""
+    """IP address that it answered from; nobody says so yet."""
 
 
 class PageParsed(Record, frozen=True, kw_only=True):

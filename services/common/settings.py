@@ -85,6 +85,9 @@ class Frontier(_Group):
     """Paths whose combinations are remembered, at most about 5 KiB each."""
     cache_size: int = Field(default=1_000_000, ge=0)
     """Recently admitted URLs remembered, about 120 octets each; repeats cost nothing."""
+    host_mappings: int = Field(default=1_000_000, ge=0)
+    """Hosts with a mapping to another host that are kept in memory, about 350 octets each; more
+    are left out and counted (`recrawl_table_left_out_total`). 0 maps nothing."""
     concurrency: int = Field(default=64, ge=1)
     """Records handled at once."""
 
@@ -135,6 +138,11 @@ class Scheduler(_Group):
     for no limit."""
     give_up_interval: float = Field(default=30 * 86_400, gt=0)
     """Wait before a URL that was given up, gone or disallowed is tried again."""
+    host_mapping_confirmations: int = Field(default=2, ge=0, le=16)
+    """Permanent redirects (301, 308) of different URLs of a host, all to the same path and query
+    of one other host and none that says otherwise, that make a mapping; 0 for none ever."""
+    host_mapping_ttl: float = Field(default=30 * 86_400, gt=0)
+    """A mapping holds for this long after the last redirect that confirmed it."""
     recrawl_when_idle: bool = False
     """With nothing due, fetch what was fetched longest ago."""
     tick: float = Field(default=0.5, gt=0)

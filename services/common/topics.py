@@ -26,6 +26,8 @@ class Topic:
     puts them together again (services/common/chunks.py)."""
     max_record: int | None = None
     """Octets a record may have; None: the shared setting."""
+    compact: bool = False
+    """The newest record of each key is kept for ever, older ones for a while."""
     shared_table: bool = False
     """Meets others in the scheduler's tables, so all such topics have equal partition counts."""
 
@@ -46,6 +48,7 @@ FETCH_COMPLETED = Topic(
     record=records.FetchCompleted, key="host", codec="msgpack", retention=DAY, parts=True
 )
 CRAWL_REPORTED = Topic(record=records.CrawlReported, key="host", shared_table=True)
+HOST_UPDATED = Topic(record=records.HostUpdated, key="host", compact=True)
 PAGE_PARSED = Topic(record=records.PageParsed, key="fingerprint in hex", max_record=8_000_000)
 CLOCK_TICKED = Topic(record=records.ClockTicked, key="none", retention=3600, shared_table=True)
 COMMANDS = Topic(
@@ -61,6 +64,7 @@ ALL = (
     FETCH_REQUESTED,
     FETCH_COMPLETED,
     CRAWL_REPORTED,
+    HOST_UPDATED,
     PAGE_PARSED,
     CLOCK_TICKED,
     COMMANDS,

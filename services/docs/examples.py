@@ -70,6 +70,14 @@ ALL: tuple[records.Record, ...] = (
         text_digest=_TEXT,
         fetcher="fetcher-0",
     ),
+    records.HostUpdated(
+        host="example.org",
+        at=_AT,
+        mapped_to="www.example.org",
+        mapped_scheme="https",
+        mapped_until=_AT + 30 * 86_400,
+        crawl_delay=2.0,
+    ),
     records.PageParsed(
         url=_URL,
         fingerprint=_FINGERPRINT,

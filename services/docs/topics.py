@@ -24,6 +24,7 @@ def page() -> str:
         what = (topic.record.__doc__ or "").split("Key:")[0].strip().splitlines()[0]
         days = topic.retention / 86_400
         kept = f"{days:.0f} d" if days >= 1 else f"{topic.retention // 3600} h"
+        kept = "newest of each key" if topic.compact else kept
         rows.append(f"| `{topic.name}` | {topic.key} | {topic.codec} | {kept} | {what} |")
     sections = (f"## {topic.name}\n\n```json\n{example(topic).strip()}\n```\n" for topic in ALL)
     return "\n".join([_HEAD, "\n".join(rows) + "\n", *sections])

@@ -19,6 +19,7 @@ from services.common.urls import BadUrl, Url, fingerprint, parse
 from services.frontier import budgets, seeds, traps
 from services.frontier.budgets import Budgets
 from services.frontier.cache import Passed, tag
+from services.frontier.host_mapping import NOWHERE, Hosts, mapped
 from services.frontier.scope import Filter, prefix_of, root_of, within
 from services.frontier.traps import Thresholds, trap, year_of
 
@@ -58,6 +59,8 @@ class Memory:
 
     passed: Passed
     budgets: Budgets
+    hosts: Hosts = field(default_factory=lambda: NOWHERE)
+    """Those that have moved, as all are told."""
 
 
 @dataclass(slots=True)
@@ -73,17 +76,22 @@ class Admission:
     """Links that the cache knows, or that the record holds twice."""
     merged: Counter[str] = field(default_factory=Counter)
     """Links whose identity a rule changed, by a kind of `identity_rules.KINDS`."""
+    mapped: int = 0
+    """Links and seeds that were taken for URLs of the host that theirs moved to."""
 
 
-def admit_seed(value: bytes | None, limits: Limits) -> Admission:
+def admit_seed(
+    value: bytes | None, limits: Limits, hosts: Hosts = NOWHERE, now: float = 0.0
+) -> Admission:
     """The admission of a seed as it came on the topic.
 
-    The cache is not asked: whoever sends a seed again means it.
+    The cache is not asked: whoever sends a seed again means it. `hosts` are those that have moved.
 
     Raises:
         DeadLetter: with a reason of `seeds.REASONS`.
     """
-    seed, url = seeds.read(value, limits.max_url_length)
+    seed, written = seeds.read(value, limits.max_url_length)
+    url = mapped(written, hosts, now)
     scope = seed.scope or limits.default_scope
     named = limits.identity.name(url)
     rules = Rules(
@@ -105,6 +113,7 @@ def admit_seed(value: bytes | None, limits: Limits) -> Admission:
         admitted=[UrlAdmitted(host=named.host, rules=rules, urls=[admitted])],
         passed={key + tag(rules): 0},
         merged=Counter(named.merges),
+        mapped=int(url is not written),
     )
 
 
@@ -116,8 +125,8 @@ def admit_links(discovered: UrlDiscovered, memory: Memory, limits: Limits, now: 
     """
     if discovered.depth < 0:
         raise DeadLetter("schema", "`depth` must not be negative")
-    rules = _rules(discovered, limits.identity)
-    page = _Page(discovered, rules, memory, limits, year_of(now))
+    rules = _rules(discovered, limits.identity, memory.hosts, now)
+    page = _Page(discovered, rules, memory, limits, now)
     if rules.max_depth is not None and discovered.depth > rules.max_depth:
         page.result.refused.update({"depth": len(discovered.links)} if discovered.links else ())
         return page.result
@@ -137,7 +146,7 @@ class _Page:
         rules: Rules,
         memory: Memory,
         limits: Limits,
-        year: int,
+        now: float,
     ) -> None:
         self.result = Admission()
         self._source = discovered.source
@@ -145,7 +154,8 @@ class _Page:
         self._rules = rules
         self._memory = memory
         self._limits = limits
-        self._year = year
+        self._now = now
+        self._year = year_of(now)
         self._priority = round(rules.priority / (1 + discovered.depth), 3)
         self._suffix = tag(rules)
         self._filter = Filter(rules)
@@ -166,11 +176,16 @@ class _Page:
         if link.rel and "nofollow" in link.rel.lower().split():
             return "nofollow"
         try:
-            url = parse(link.url)
+            written = parse(link.url)
         except BadUrl as error:
             return error.reason
+        url = _moved(link, written, self._source, self._memory.hosts, self._now)
         named = self._limits.identity.name(url)
-        return self._outside(url, named) or self._admit(link, url, named)
+        reason = self._outside(url, named)
+        if reason is not None:
+            return reason
+        self.result.mapped += url is not written
+        return self._admit(link, url, named)
 
     def _outside(self, url: Url, named: Named) -> str | None:
         """Why a well-formed URL is none of the job's."""
@@ -212,6 +227,20 @@ class _Page:
         return None
 
 
+def _moved(link: Link, url: Url, source: str, hosts: Hosts, now: float) -> Url:
+    """The URL to take for a link's: that of the host where its host is now.
+
+    A redirect from there back to the host says that this is not so.
+    """
+    there = mapped(url, hosts, now)
+    if there is not url and "redirect" in link.rel:
+        try:
+            return url if parse(source).host == there.host else there
+        except BadUrl:
+            return url
+    return there
+
+
 def _is_move(link: Link, named: Named, source: str, identity: IdentityRules) -> bool:
     """Whether a redirect leads to another writing of the URL that it comes from.
 
@@ -225,7 +254,7 @@ def _is_move(link: Link, named: Named, source: str, identity: IdentityRules) -> 
         return False
 
 
-def _rules(discovered: UrlDiscovered, identity: IdentityRules) -> Rules:
+def _rules(discovered: UrlDiscovered, identity: IdentityRules, hosts: Hosts, now: float) -> Rules:
     """The rules that the links are judged by: their seed's.
 
     A seed that moved takes its scope along: who seeds `example.org` and is sent on to
@@ -238,7 +267,7 @@ def _rules(discovered: UrlDiscovered, identity: IdentityRules) -> Rules:
     if "redirect" not in target.rel:
         return rules
     try:
-        url = parse(target.url)
+        url = _moved(target, parse(target.url), discovered.source, hosts, now)
     except BadUrl:
         return rules
     return replace(rules, root=root_of(url, identity.name(url).host, rules.scope))

@@ -9,6 +9,8 @@ from services.parser.document import Document, header
 
 _VALIDATOR_LIMIT = 1000
 """Longer validators are not kept: they would travel with every request."""
+_LOCATION_LIMIT = 4000
+"""Longer redirect targets are nothing that the scheduler could learn from."""
 
 
 def parsed_page(fetch: FetchCompleted, document: Document) -> PageParsed:
@@ -60,7 +62,13 @@ def report(fetch: FetchCompleted, verdict: Verdict, reason: str) -> CrawlReporte
         retry_after=fetch.retry_after,
         crawl_delay=fetch.crawl_delay,
         fetcher=fetch.fetcher,
+        location=_location(fetch),
     )
+
+
+def _location(fetch: FetchCompleted) -> str | None:
+    target = fetch.location if fetch.outcome is Outcome.MOVED else None
+    return target if target is not None and len(target) <= _LOCATION_LIMIT else None
 
 
 def _validator(fetch: FetchCompleted, name: str) -> str | None:

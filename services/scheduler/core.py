@@ -11,19 +11,21 @@ from collections.abc import Iterable
 from services.common.records import (
     CrawlReported,
     FetchRequested,
+    HostUpdated,
     Outcome,
     Rules,
     UrlAdmitted,
 )
 from services.common.settings import Scheduler
-from services.scheduler import explain, outcomes, pace, timeline
+from services.scheduler import explain, host_mapping, outcomes, pace, timeline
 from services.scheduler.accounts import PENDING, Accounts
 from services.scheduler.dispatch import Dispatcher
+from services.scheduler.host_facts import host_facts
 from services.scheduler.jobs import JobLedger
 from services.scheduler.known import wants_again
 from services.scheduler.policies import Policy
 from services.scheduler.ready import Ready
-from services.scheduler.rows import HostRow, Rows, UrlRow
+from services.scheduler.rows import HostRow, Mapping, Rows, UrlRow
 
 _WAKES = 128
 """Hosts looked at by one tick at most, so that no event takes long."""
@@ -35,12 +37,15 @@ class Partition:
     def __init__(self, number: int, settings: Scheduler, policy: Policy, jobs: JobLedger) -> None:
         self.happened: Counter[str] = Counter()
         """Things worth counting since the shell last took them."""
+        self.updated: dict[str, HostUpdated] = {}
+        """What others are to be told of hosts, since the shell last took it."""
         self._number = number
         self._settings = settings
         self._policy = policy
         self._jobs = jobs
         self._accounts = Accounts(settings.max_attempts, jobs)
         self._ready = Ready(settings)
+        self._mappings = host_mapping.Expiries()
         self._dispatcher = Dispatcher(settings, self._ready, self._accounts, jobs)
 
     def load(self, hosts: Iterable[HostRow], now: float) -> None:
@@ -48,6 +53,7 @@ class Partition:
         for host in hosts:
             self._accounts.load(host)
             self._ready.place(host, now)
+            self._mappings.note(host.name, host.mapping)
 
     def unload(self) -> None:
         """The partition moves to another worker."""
@@ -98,6 +104,12 @@ class Partition:
         `replay`: as for `admit`.
         """
         host = self._host(rows, event.host)
+        # A report that comes again teaches it nothing, and what a crash lost it learns anew.
+        self._map(rows, host, host_mapping.learn(host.mapping, event, self._settings), now)
+        if replay and host.mapping is not None:
+            # The process that learned from it may have been killed before it told anyone; told
+            # twice does no harm.
+            self.updated[host.name] = host_facts(host, now)
         row = rows.url(event.fingerprint)
         if row is not None and event.scheduled_at <= row.scheduled:
             self.happened["duplicate"] += 1
@@ -111,6 +123,12 @@ class Partition:
 
     def tick(self, rows: Rows, now: float) -> list[FetchRequested]:
         """Time has passed: leases end, buckets come due, back-offs are over."""
+        for _ in range(_WAKES):
+            name = self._mappings.take(now)
+            host = rows.host(name) if name is not None else None
+            if host is None:
+                break
+            self._map(rows, host, host_mapping.expire(host.mapping, now), now)
         for _ in range(_WAKES):
             name = self._ready.wake(now)
             host = rows.host(name) if name is not None else None
@@ -127,7 +145,8 @@ class Partition:
         """Whether `tick` might find something to do."""
         room = self._accounts.in_flight < self._settings.partition_window
         waits = room and (self._ready.waits("due") or self._ready.waits("new"))
-        return waits or self._idle() or self._ready.next_wake() <= now
+        wakes = min(self._ready.next_wake(), self._mappings.next()) <= now
+        return waits or self._idle() or wakes
 
     @property
     def lag(self) -> float:
@@ -169,6 +188,16 @@ class Partition:
             self._accounts.hosts += 1
             rows.save_host(host)
         return host
+
+    def _map(self, rows: Rows, host: HostRow, mapping: Mapping | None, now: float) -> None:
+        """Keep what is known of where the host moved, and tell others if that is news."""
+        before, host.mapping = host.mapping, mapping
+        if mapping is before:
+            return
+        rows.save_host(host)
+        if host_mapping.told(before) != host_mapping.told(mapping):
+            self.updated[host.name] = host_facts(host, now)
+            self._mappings.note(host.name, mapping)
 
     def _learn(
         self, event: CrawlReported, rows: Rows, host: HostRow, row: UrlRow | None, now: float

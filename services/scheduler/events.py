@@ -55,9 +55,11 @@ class Events:
         if topic is topics.COMMANDS:
             return rows, [self._answer(record, number, partition, rows)]
         requests = _decide(record, partition, rows, self._clock(), replay=replay)
+        updated = list(partition.updated.values())
+        partition.updated.clear()
         return rows, [
-            Output(topics.FETCH_REQUESTED, request, request.host.encode(), number)
-            for request in requests
+            *(Output(topics.FETCH_REQUESTED, r, r.host.encode(), number) for r in requests),
+            *(Output(topics.HOST_UPDATED, facts, facts.host.encode(), None) for facts in updated),
         ]
 
     def _answer(self, command: Command, number: int, partition: Partition, rows: Rows) -> Output:

@@ -61,10 +61,22 @@ def _host(view: View, settings: Scheduler, now: float) -> dict[str, str]:
         "host's gap": _span(pace.gap(host, settings)),
         "host's back-off": _span(host.backoff) if host.backoff else "",
         "host held back until": _time(host.not_before) if host.not_before > now else "",
+        "host's mapping": _mapping(host, settings),
         "host's requests": f"{len(host.flights)} of {pace.window(host, settings)} under way",
         "host's URLs": str(host.known),
     }
     return {name: fact for name, fact in facts.items() if fact}
+
+
+def _mapping(host: HostRow, settings: Scheduler) -> str:
+    """Where the host's permanent redirects lead; empty if nowhere."""
+    found = host.mapping
+    if found is None or not found.host:
+        return ""
+    if found.until:
+        return f"to {found.host}, until {_time(found.until)}"
+    needed = settings.host_mapping_confirmations
+    return f"perhaps to {found.host}: confirmed by {len(found.seen)} of {needed} URLs"
 
 
 def _waits_for(view: View, settings: Scheduler, now: float) -> str:

@@ -93,6 +93,23 @@ class Landed(msgspec.Struct, array_like=True):
     state: str
 
 
+class Mapping(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
+    """Where a host's permanent redirects lead as a whole; see host_mapping.py. Epoch seconds."""
+
+    host: str = ""
+    """The other host; empty if no redirect says so since `since`."""
+    scheme: str = ""
+    """The scheme there; empty: as the URL has it."""
+    seen: tuple[bytes, ...] = ()
+    """Fingerprints of the URLs that said so, as many as are needed."""
+    since: float = 0.0
+    """What was fetched up to this time counts no more."""
+    at: float = 0.0
+    """When the newest that counts was fetched."""
+    until: float = 0.0
+    """The mapping holds until then, as it was told; 0: not confirmed often enough."""
+
+
 class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """One host: its pace, its part of the timeline and its requests under way."""
 
@@ -118,6 +135,8 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """URLs, in whatever state."""
     incidents: int = 0
     """Times in a row that the back-off was widened, without a success between."""
+    mapping: Mapping | None = None
+    """None: no URL of it ever redirected to the same URL of another host."""
 
 
 class Tables(Protocol):

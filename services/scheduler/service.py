@@ -11,6 +11,7 @@ from services.common.errors import Stop
 from services.common.health import HealthServer
 from services.common.kafka import admin, options
 from services.common.settings import Kafka, Settings
+from services.common.topics import HOST_UPDATED
 from services.scheduler.events import INPUTS
 from services.scheduler.stream import Stream, application
 
@@ -49,7 +50,9 @@ def _partitions(settings: Kafka) -> int:
     """The partition count that all input topics have."""
     counts = admin.partition_counts(settings)
     names = [options.physical(settings, topic) for topic in INPUTS]
-    missing = [name for name in names if name not in counts]
+    # Faust would wait for ever for a topic to send to that nobody makes.
+    needed = [*names, options.physical(settings, HOST_UPDATED)]
+    missing = [name for name in needed if name not in counts]
     if missing:
         raise Stop(f"topics are missing: {', '.join(missing)}; run `recrawl topics`")
     distinct = {counts[name] for name in names}

@@ -184,6 +184,7 @@ def test_a_move_passes_its_target_on_at_the_same_depth(
     assert (found.host, found.depth, found.source) == ("new.test", 3, fetch.request.url)
     assert found.links == [Link(url="http://new.test/p", rel="redirect")]
     assert (effects.reported.outcome, effects.reported.changed) == (Outcome.MOVED, None)
+    assert effects.reported.location == "http://new.test/p"
 
 
 @pytest.mark.parametrize("location", [None, "", "ftp://x.test/", "http://"])

@@ -10,6 +10,7 @@ from services.common.records import (
     AdmittedUrl,
     CrawlReported,
     FetchRequested,
+    HostUpdated,
     Outcome,
     Rules,
     UrlAdmitted,
@@ -64,6 +65,8 @@ class Desk:
         self.jobs = JobLedger()
         self.now = START
         self.under_way: list[FetchRequested] = []
+        self.told: list[HostUpdated] = []
+        """What others were told of hosts."""
         self.partition = self._new_partition()
 
     def admit(
@@ -165,6 +168,8 @@ class Desk:
     def _done(self, rows: Rows, requests: list[FetchRequested]) -> list[FetchRequested]:
         rows.flush()
         self.under_way += requests
+        self.told += self.partition.updated.values()
+        self.partition.updated.clear()
         return requests
 
 

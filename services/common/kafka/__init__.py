@@ -8,5 +8,6 @@ from services.common.kafka.admin import check_topics, create_topics
 from services.common.kafka.consumer import Consumer
 from services.common.kafka.incoming import Incoming
 from services.common.kafka.producer import Producer
+from services.common.kafka.table import Table
 
-__all__ = ["Consumer", "Incoming", "Producer", "check_topics", "create_topics"]
+__all__ = ["Consumer", "Incoming", "Producer", "Table", "check_topics", "create_topics"]

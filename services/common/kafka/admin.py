@@ -1,9 +1,14 @@
 """Creates topics and checks them. Partition counts are the broker's to tell, never assumed."""
 
 import time
+from collections.abc import Mapping
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs miss some names
+    AdminClient,
+    ConfigResource,
+    ResourceType,
+)
 from confluent_kafka.cimpl import NewTopic
 
 from services.common.errors import Retry, Stop
@@ -24,6 +29,13 @@ _PASSING = frozenset(
 )
 """Errors that go by themselves, most of them within seconds of a broker's start."""
 
+_FORBIDDEN = frozenset(
+    {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED}
+)
+"""Not to be told how a topic is configured is no fault of the topic."""
+POLICY = "cleanup.policy"
+COMPACT = {POLICY: "compact"}
+"""Of topics that keep the newest record of each key."""
 OVERHEAD = 100_000
 """Octets a batch may have above its one largest record: key, headers, framing."""
 
@@ -63,7 +75,7 @@ def create_topics(settings: Settings, topics: tuple[Topic, ...] = ALL) -> list[s
             num_partitions=count,
             replication_factor=kafka.replication,
             config={
-                "retention.ms": str(topic.retention * 1000),
+                **(COMPACT if topic.compact else {"retention.ms": str(topic.retention * 1000)}),
                 "max.message.bytes": str((topic.max_record or kafka.max_record) + OVERHEAD),
             },
         )
@@ -86,7 +98,7 @@ def create_changelogs(settings: Kafka, names: list[str], partitions: int) -> Non
             name,
             num_partitions=partitions,
             replication_factor=settings.replication,
-            config={"cleanup.policy": "compact"},
+            config=COMPACT,
         )
         for name in names
         if name not in existing
@@ -121,7 +133,29 @@ def check_topics(settings: Settings, topics: tuple[Topic, ...] = ALL) -> list[st
         Retry: no broker answers.
         Stop: the cluster refuses.
     """
-    return faults(partition_counts(settings.kafka), settings.kafka, topics)
+    kafka = settings.kafka
+    client = connect(kafka)
+    counts = partition_counts(kafka, client)
+    names = [options.physical(kafka, topic) for topic in topics if topic.compact]
+    policies = _policies(client, kafka, [name for name in names if name in counts])
+    return faults(counts, kafka, topics, policies)
+
+
+def _policies(client: AdminClient, settings: Kafka, names: list[str]) -> dict[str, str]:
+    """Physical name -> clean-up policy, where we may know it."""
+    found = {}
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+    answers = client.describe_configs(resources, request_timeout=TIMEOUT) if resources else {}
+    for resource, answer in answers.items():
+        try:
+            entry = answer.result().get(POLICY)
+        except KafkaException as error:
+            if error.args[0].code() not in _FORBIDDEN:
+                raise mapped(settings, error.args[0]) from error
+        else:
+            if entry is not None and entry.value is not None:
+                found[str(resource.name)] = str(entry.value)
+    return found
 
 
 def plan(
@@ -145,8 +179,13 @@ def plan(
     }
 
 
-def faults(existing: dict[str, int], settings: Kafka, topics: tuple[Topic, ...] = ALL) -> list[str]:
-    """What is wrong with the topics that the cluster has."""
+def faults(
+    existing: dict[str, int],
+    settings: Kafka,
+    topics: tuple[Topic, ...] = ALL,
+    policies: Mapping[str, str] | None = None,
+) -> list[str]:
+    """What is wrong with the topics that the cluster has; `policies` where they are known."""
     names = {topic: options.physical(settings, topic) for topic in topics}
     missing = [
         f"topic {name} is missing: run `recrawl topics`"
@@ -161,7 +200,12 @@ def faults(existing: dict[str, int], settings: Kafka, topics: tuple[Topic, ...] 
     if len(set(shared.values())) > 1:
         counts = ", ".join(f"{name} {count}" for name, count in shared.items())
         missing.append(f"these topics must have equal partition counts: {counts}")
-    return missing
+    compacted = {name for topic, name in names.items() if topic.compact}
+    return missing + [
+        f"topic {name} has {POLICY}={policy} and would forget: set it to `compact`"
+        for name, policy in (policies or {}).items()
+        if name in compacted and policy != "compact"
+    ]
 
 
 def connect(settings: Kafka) -> AdminClient:

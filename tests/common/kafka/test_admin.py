@@ -39,3 +39,12 @@ def test_unequal_counts_of_the_schedulers_topics_are_named() -> None:
 
 def test_equal_counts_are_fine_whatever_the_setting_says() -> None:
     assert faults({f"p-{topic.name}": 3 for topic in topics.ALL}, SETTINGS) == []
+
+
+def test_a_topic_that_must_remember_and_would_forget_is_named() -> None:
+    existing = {f"p-{topic.name}": 6 for topic in topics.ALL}
+    assert topics.HOST_UPDATED.compact
+    (fault,) = faults(existing, SETTINGS, topics.ALL, {"p-host-updated": "delete"})
+    assert "p-host-updated has cleanup.policy=delete" in fault
+    assert faults(existing, SETTINGS, topics.ALL, {"p-host-updated": "compact"}) == []
+    assert faults(existing, SETTINGS, (topics.SEEDS,), {"p-host-updated": "delete"}) == []
