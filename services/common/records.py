@@ -11,8 +11,9 @@ from typing import Literal
 import msgspec
 
 Scope = Literal["host", "domain", "any"]
-Reason = Literal["new", "due", "retry", "idle", "asked"]
-"""Why a URL is fetched; `asked`: a job wants a known URL again (see `Rules.fresh_after`)."""
+Reason = Literal["new", "due", "retry", "idle", "asked", "probe"]
+"""Why a URL is fetched; `asked`: a job wants a known URL again (see `Rules.fresh_after`);
+`probe`: to see whether its host, which is in quarantine, answers again."""
 
 
 class Outcome(StrEnum):

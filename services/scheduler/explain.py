@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from services.common.settings import Scheduler
-from services.scheduler import pace, timeline
+from services.scheduler import pace, quarantine, timeline
 from services.scheduler.rows import NOWHERE, Flight, HostRow, UrlRow
 
 _MINUTE = 60
@@ -26,6 +26,8 @@ class View:
     job_has_room: bool
     in_flight: int
     """Requests of the partition under way."""
+    partition_has_room: bool
+    """For one more request of the host."""
 
 
 def explain(view: View, settings: Scheduler, now: float) -> dict[str, str]:
@@ -61,10 +63,16 @@ def _host(view: View, settings: Scheduler, now: float) -> dict[str, str]:
         "host's gap": _span(pace.gap(host, settings)),
         "host's back-off": _span(host.backoff) if host.backoff else "",
         "host held back until": _time(host.not_before) if host.not_before > now else "",
+        "host silent since": _silence(host),
         "host's requests": f"{len(host.flights)} of {pace.window(host, settings)} under way",
         "host's URLs": str(host.known),
     }
     return {name: fact for name, fact in facts.items() if fact}
+
+
+def _silence(host: HostRow) -> str:
+    silence = host.silence
+    return f"{_time(silence.since)}, {silence.incidents} times" if silence is not None else ""
 
 
 def _waits_for(view: View, settings: Scheduler, now: float) -> str:
@@ -79,7 +87,7 @@ def _waits_for(view: View, settings: Scheduler, now: float) -> str:
     if host is None or not view.filed:
         return "nothing: it has lost its place, and gets one when it is found or reported again"
     bucket = host.buckets[row.bucket]
-    if bucket.due > now:
+    if bucket.due > max(now, quarantine.until(host, settings)):
         return f"its due time, {_time(bucket.due)}"
     ahead = row.position - bucket.read
     queue = "new URLs of its priority" if timeline.is_new(row.bucket) else "URLs of its bucket"
@@ -89,11 +97,15 @@ def _waits_for(view: View, settings: Scheduler, now: float) -> str:
 
 def _held_up(view: View, host: HostRow, row: UrlRow, settings: Scheduler, now: float) -> str:
     """What keeps a URL waiting that could have its turn; empty if nothing does."""
+    if host.silence is not None and quarantine.holds(host, settings):
+        if host.flights:
+            return "its host's quarantine: a probe is under way"
+        return f"its host's quarantine, next probe at {_time(max(host.not_before, now))}"
     if host.not_before > now:
         return f"its host, held back until {_time(host.not_before)}"
     if len(host.flights) >= pace.window(host, settings):
         return f"one of its host's {len(host.flights)} requests to end"
-    if view.in_flight >= settings.partition_window:
+    if not view.partition_has_room:
         return f"one of the partition's {view.in_flight} requests to end"
     if not row.stored and not view.job_has_room:
         return "its job's pages under way: they may be the last that the job may have"

@@ -6,7 +6,7 @@ import pytest
 
 from services.common.records import CrawlReported, Outcome
 from services.common.settings import Scheduler
-from services.scheduler import pace
+from services.scheduler import pace, quarantine
 from services.scheduler.rows import HostRow
 
 SETTINGS = Scheduler(min_gap=1.0, max_crawl_delay=300, host_window=8)
@@ -86,7 +86,7 @@ def test_a_host_that_asks_for_a_pause_gets_it_whatever_the_outcome() -> None:
 
 def test_the_reasons_that_slow_a_host_down_are_documented_outcomes() -> None:
     text = (Path(__file__).parents[2] / "docs" / "outcomes.md").read_text()
-    assert {reason for reason in pace.UNREACHABLE if f"`{reason}`" not in text} == set()
+    assert {reason for reason in quarantine.SILENT if f"`{reason}`" not in text} == set()
 
 
 def test_many_failures_of_one_incident_widen_the_backoff_once() -> None:
