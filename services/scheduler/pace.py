@@ -16,6 +16,8 @@ _FIRST_BACKOFF = 2.0
 _MAX_BACKOFF = 3600.0
 _MAX_RETRY_AFTER = 86_400.0
 _SLOW_DOWN = frozenset({429, 503})
+_UNPROVEN = 2
+"""Requests under way of a host that has not answered yet: it may be one that never will."""
 _HANGS = 10.0
 """Seconds after its turn that a request counts as hanging."""
 
@@ -34,9 +36,10 @@ def window(host: HostRow, settings: Scheduler) -> int:
     """
     if host.silence is not None:
         return 1
+    most = settings.host_window if host.answered else min(settings.host_window, _UNPROVEN)
     spacing = gap(host, settings)
-    wanted = math.ceil(_LATENCY / spacing) + 1 if spacing > 0 else settings.host_window
-    return max(1, min(wanted, settings.host_window))
+    wanted = math.ceil(_LATENCY / spacing) + 1 if spacing > 0 else most
+    return max(1, min(wanted, most))
 
 
 def lease(host: HostRow, settings: Scheduler) -> float:

@@ -47,7 +47,7 @@ def learn(host: HostRow, report: CrawlReported, settings: Scheduler, now: float)
         return
     if silence is None:
         silence = host.silence = Silence(since=report.scheduled_at)
-    elif report.scheduled_at < silence.last:
+    elif report.scheduled_at <= silence.last:
         return  # Emitted before the last failure was known: one incident.
     silence.incidents += 1
     silence.last = now

@@ -161,9 +161,9 @@ def test_one_host_has_a_bounded_number_of_requests_under_way(desk: Make) -> None
 
 def test_hosts_take_turns(desk: Make) -> None:
     d = desk(partition_window=4, host_window=4)
-    d.admit(*pages(10, "a.test"), host="a.test")
-    d.admit(*pages(10, "b.test"), host="b.test")
-    for _ in range(8):
+    d.admit(*pages(20, "a.test"), host="a.test")
+    d.admit(*pages(20, "b.test"), host="b.test")
+    for _ in range(12):
         d.report(d.under_way[0])
     hosts = [r.host for r in d.under_way]
     assert sorted(hosts) == ["a.test", "a.test", "b.test", "b.test"]
