@@ -33,6 +33,9 @@ class View:
 def explain(view: View, settings: Scheduler, now: float) -> dict[str, str]:
     """Facts by name, in the order in which they are best read; times are UTC."""
     row = view.row
+    if row is None and view.host is not None and 0 < settings.max_urls_per_host <= view.host.known:
+        full = f"nothing: its host has all the {view.host.known} URLs it may have (host-full)"
+        return {"state": "unknown", "waits for": full}
     if row is None:
         return {"state": "unknown", "waits for": "someone to find it: no link led here yet"}
     due = row.due or _bucket_due(view)
@@ -92,15 +95,21 @@ def _waits_for(view: View, settings: Scheduler, now: float) -> str:
     ahead = row.position - bucket.read
     queue = "new URLs of its priority" if timeline.is_new(row.bucket) else "URLs of its bucket"
     turn = f"its host's turn; at most {ahead} of the host's {queue} go before it"
-    return _held_up(view, host, row, settings, now) or turn
+    probed = _quarantine(host, settings, now)
+    return probed or _held_up(view, host, row, settings, now) or turn
+
+
+def _quarantine(host: HostRow, settings: Scheduler, now: float) -> str:
+    """What a URL of a host in quarantine waits for; empty if it is in none."""
+    if not quarantine.holds(host, settings):
+        return ""
+    if host.flights:
+        return "its host's quarantine: a probe is under way"
+    return f"its host's quarantine, next probe at {_time(max(host.not_before, now))}"
 
 
 def _held_up(view: View, host: HostRow, row: UrlRow, settings: Scheduler, now: float) -> str:
     """What keeps a URL waiting that could have its turn; empty if nothing does."""
-    if host.silence is not None and quarantine.holds(host, settings):
-        if host.flights:
-            return "its host's quarantine: a probe is under way"
-        return f"its host's quarantine, next probe at {_time(max(host.not_before, now))}"
     if host.not_before > now:
         return f"its host, held back until {_time(host.not_before)}"
     if len(host.flights) >= pace.window(host, settings):

@@ -33,6 +33,6 @@ class Intake:
     def _judge(self) -> None:
         total = self._waiting.total()
         if self.stopped:
-            self.stopped = 0 < self._limit and total >= self._limit * _REOPENS
+            self.stopped = self._limit > 0 and total >= self._limit * _REOPENS
         else:
             self.stopped = 0 < self._limit <= total

@@ -16,8 +16,6 @@ _FIRST_BACKOFF = 2.0
 _MAX_BACKOFF = 3600.0
 _MAX_RETRY_AFTER = 86_400.0
 _SLOW_DOWN = frozenset({429, 503})
-_UNPROVEN = 2
-"""Requests under way of a host that has not answered yet: it may be one that never will."""
 _HANGS = 10.0
 """Seconds after its turn that a request counts as hanging."""
 
@@ -32,14 +30,13 @@ def window(host: HostRow, settings: Scheduler) -> int:
     """Requests of the host that may be under way.
 
     Enough that the fetcher never waits for us, few enough that a slow host holds few. One for
-    a host that does not answer: more would only wait for the same.
+    a host that has not answered, ever or since its last trouble: it may be one that never will.
     """
-    if host.silence is not None:
+    if quarantine.unproven(host):
         return 1
-    most = settings.host_window if host.answered else min(settings.host_window, _UNPROVEN)
     spacing = gap(host, settings)
-    wanted = math.ceil(_LATENCY / spacing) + 1 if spacing > 0 else most
-    return max(1, min(wanted, most))
+    wanted = math.ceil(_LATENCY / spacing) + 1 if spacing > 0 else settings.host_window
+    return max(1, min(wanted, settings.host_window))
 
 
 def lease(host: HostRow, settings: Scheduler) -> float:

@@ -379,13 +379,11 @@ def test_more_urls_than_may_wait_stay_in_kafka_and_none_is_lost(
 
 
 def test_a_host_that_comes_back_from_quarantine_gives_every_page(
-    scheduling: Settings, rest: Rest, tmp_path: Path, eventually: Callable[..., None]
+    scheduling: Settings, rest: Rest, tmp_path: Path
 ) -> None:
     """D6: probes only, no URL given up, through a restart; then all of its pages."""
     quick = {"quarantine_after": 2, "quarantine_max": 2.0, "max_attempts": 3}
-    own = scheduling.model_copy(
-        update={"scheduler": scheduling.scheduler.model_copy(update=quick)}
-    )
+    own = scheduling.model_copy(update={"scheduler": scheduling.scheduler.model_copy(update=quick)})
     worker = Worker(own, tmp_path / "quarantine")
     worker.data.parent.mkdir()
     worker.start()

@@ -98,7 +98,7 @@ def test_any_answer_ends_it_and_the_urls_go_on(
     d.report(next_request(d), outcome, **fields)
     assert not quarantine.holds(d.host(), d.settings)
     assert d.status()["hosts_quarantined"] == 0
-    answered = set()
+    answered: set[str] = set()
     while len(answered) < len(URLS) - 1:
         request = next_request(d)
         assert request.reason != "probe"
@@ -111,9 +111,7 @@ def test_an_unreachable_robots_txt_counts_and_keeps_its_own_wait(desk: Make) -> 
     d = desk(host_window=1)
     d.admit(*URLS)
     for _ in range(5):
-        d.report(
-            next_request(d), Outcome.TRANSIENT, reason="robots-unreachable", retry_after=300.0
-        )
+        d.report(next_request(d), Outcome.TRANSIENT, reason="robots-unreachable", retry_after=300.0)
     assert d.host().backoff == 0.0
     assert quarantine.until(d.host(), d.settings) == pytest.approx(d.now + 300)
 
@@ -164,7 +162,7 @@ def test_a_host_silent_for_long_is_probed_at_the_longest_wait() -> None:
     assert quarantine.wait(host, own, now=150.0) == 5000.0
 
 
-def test_nought_switches_it_off(desk: Make) -> None:
+def test_nought_switches_it_off() -> None:
     own = Scheduler(quarantine_after=0)
     host = HostRow(name="h", partition=0, silence=Silence(since=1.0, incidents=99), not_before=9.0)
     assert not quarantine.holds(host, own)
@@ -196,7 +194,7 @@ def test_whatever_the_host_does_nothing_is_lost_and_all_is_fetched_in_the_end(
 ) -> None:
     d = desk(host_window=2, retry_base=1.0, max_attempts=3, give_up_interval=DAY)
     d.admit(*URLS)
-    fetched = set()
+    fetched: set[str] = set()
     for answer in answers + [True] * 3 * len(URLS):
         if set(URLS) == fetched:
             break
