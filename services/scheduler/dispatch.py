@@ -42,9 +42,7 @@ class Dispatcher:
         requests: list[FetchRequested] = []
         for _ in range(_BURST):
             rooms = self._rooms()
-            side = self._budget.choose(
-                due=self._ready.waits("due", rooms), new=self._ready.waits("new", rooms)
-            )
+            side = self._side(rooms)
             if side is None:
                 break
             name = self._ready.serve(side, rooms)
@@ -68,6 +66,14 @@ class Dispatcher:
     def has_room(self, host: HostRow) -> bool:
         """Whether the window has room for a request of the host."""
         return ("trial" if quarantine.unproven(host) else "proven") in self._rooms()
+
+    def _side(self, rooms: list[Standing]) -> Side | None:
+        """The side that is served next; None if nobody waits whom the window has room for."""
+        due, new = self._ready.waits("due", rooms), self._ready.waits("new", rooms)
+        if "proven" in rooms:
+            return self._budget.choose(due=due, new=new)
+        # Recrawls may wait for room: the budget is not to take them for none.
+        return "new" if new else "due" if due else None
 
     def _rooms(self) -> list[Standing]:
         """Which hosts may be asked, as the requests under way leave room.
