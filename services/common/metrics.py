@@ -72,6 +72,18 @@ urls_in_flight = Gauge("recrawl_urls_in_flight", "Requests handed out.", ["parti
 recrawl_lag_seconds = Gauge(
     "recrawl_recrawl_lag_seconds", "How late recrawls are handed out.", ["partition"]
 )
+hosts_quarantined = Gauge(
+    "recrawl_hosts_quarantined",
+    "Hosts that do not answer and are only asked by probes.",
+    ["partition"],
+)
+intake_stopped = Gauge(
+    "recrawl_intake_stopped",
+    "1 while the scheduler takes no new URLs because too many wait (`max_waiting`).",
+)
+records_held = Gauge(
+    "recrawl_records_held", "Records of new URLs in memory that wait until they are taken."
+)
 leases_expired = Counter("recrawl_leases_expired_total", "Requests never reported back.")
 emitted = Counter("recrawl_emitted_total", "Fetch requests emitted.", ["reason"])
 events_without_effect = Counter(

@@ -11,8 +11,9 @@ from typing import Literal
 import msgspec
 
 Scope = Literal["host", "domain", "any"]
-Reason = Literal["new", "due", "retry", "idle", "asked"]
-"""Why a URL is fetched; `asked`: a job wants a known URL again (see `Rules.fresh_after`)."""
+Reason = Literal["new", "due", "retry", "idle", "asked", "probe"]
+"""Why a URL is fetched; `asked`: a job wants a known URL again (see `Rules.fresh_after`);
+`probe`: to see whether its host, which is in quarantine, answers again."""
 
 
 class Outcome(StrEnum):
@@ -215,8 +216,8 @@ class CrawlReported(Record, frozen=True, kw_only=True):
 class HostUpdated(Record, frozen=True, kw_only=True):
     """What is known of a host, whole, whenever it changes; the newest holds. Key: host.
 
-    Sent when its mapping is set, changed, renewed by a tenth of its time, or over. The other
-    facts are those of that moment.
+    Sent when its mapping is set, changed, renewed by a tenth of its time, or over, and when a
+    quarantine begins or ends. The other facts are those of that moment.
     """
 
     host: str
@@ -233,7 +234,7 @@ class HostUpdated(Record, frozen=True, kw_only=True):
     backoff: float = 0.0
     """Seconds between requests that its troubles ask for; 0 if there are none."""
     quarantined_until: float = 0.0
-    """No URL is fetched before this time; 0: not so. Nobody says so yet."""
+    """It gives no answers: when it is probed next, as far as known; 0: it is in no quarantine."""
     address: str = ""
     """IP address that it answered from; nobody says so yet."""
 

@@ -128,7 +128,18 @@ class Scheduler(_Group):
     host_window: int = Field(default=8, ge=1)
     """Requests of one host under way at once, at most; they still run one after another."""
     partition_window: int = Field(default=512, ge=1)
-    """Requests under way at once in one partition, at most."""
+    """Requests under way at once in one partition. Those of hosts that have not answered yet,
+    or hang, take no place from the others': so it may be up to twice as many while hosts hang."""
+    max_waiting: int = Field(default=20_000_000, ge=0)
+    """Never-fetched URLs that wait on one worker; with so many it takes no new ones until there
+    are a tenth fewer. They stay in Kafka (docs/decisions.md). 0 for no limit."""
+    quarantine_after: int = Field(default=5, ge=0)
+    """A host that gave no answer this often in a row is asked by one probe at a time, at
+    doubling waits, until it answers; 0 for never."""
+    quarantine_max: float = Field(default=86_400, gt=0)
+    """Longest wait between two probes."""
+    quarantine_give_up: float = Field(default=30 * 86_400, gt=0)
+    """A host that has been silent for this long is probed once per `quarantine_max`."""
     max_attempts: int = Field(default=5, ge=1)
     """A URL that fails in passing this often in a row waits for `give_up_interval`."""
     retry_base: float = Field(default=60, gt=0)

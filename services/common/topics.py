@@ -42,7 +42,13 @@ _PLURAL = (records.Seed, records.Command, records.CommandResult, records.DeadLet
 
 SEEDS = Topic(record=records.Seed, key="any or none")
 URL_DISCOVERED = Topic(record=records.UrlDiscovered, key="target host", parts=True)
-URL_ADMITTED = Topic(record=records.UrlAdmitted, key="host", shared_table=True)
+URL_ADMITTED = Topic(
+    record=records.UrlAdmitted,
+    key="host",
+    # New URLs wait here while a scheduler takes none (`max_waiting`).
+    retention=30 * DAY,
+    shared_table=True,
+)
 FETCH_REQUESTED = Topic(record=records.FetchRequested, key="host", shared_table=True)
 FETCH_COMPLETED = Topic(
     record=records.FetchCompleted, key="host", codec="msgpack", retention=DAY, parts=True

@@ -17,10 +17,11 @@ from services.common.records import (
     UrlAdmitted,
 )
 from services.common.settings import Scheduler
-from services.scheduler import explain, host_mapping, outcomes, pace, timeline
+from services.scheduler import explain, host_mapping, outcomes, pace, quarantine, timeline
 from services.scheduler.accounts import PENDING, Accounts
 from services.scheduler.dispatch import Dispatcher
 from services.scheduler.host_facts import host_facts
+from services.scheduler.intake import Intake
 from services.scheduler.jobs import JobLedger
 from services.scheduler.known import wants_again
 from services.scheduler.policies import Policy
@@ -34,7 +35,15 @@ _WAKES = 128
 class Partition:
     """The scheduler of one partition's hosts."""
 
-    def __init__(self, number: int, settings: Scheduler, policy: Policy, jobs: JobLedger) -> None:
+    def __init__(
+        self,
+        number: int,
+        settings: Scheduler,
+        policy: Policy,
+        jobs: JobLedger,
+        intake: Intake | None = None,
+    ) -> None:
+        """`jobs` and `intake` are shared by one worker's partitions."""
         self.happened: Counter[str] = Counter()
         """Things worth counting since the shell last took them."""
         self.updated: dict[str, HostUpdated] = {}
@@ -43,6 +52,7 @@ class Partition:
         self._settings = settings
         self._policy = policy
         self._jobs = jobs
+        self._intake = intake or Intake(settings.max_waiting)
         self._accounts = Accounts(settings.max_attempts, jobs)
         self._ready = Ready(settings)
         self._mappings = host_mapping.Expiries()
@@ -54,10 +64,12 @@ class Partition:
             self._accounts.load(host)
             self._ready.place(host, now)
             self._mappings.note(host.name, host.mapping)
+        self._intake.count(self._number, self._ready.loads["uncrawled"])
 
     def unload(self) -> None:
         """The partition moves to another worker."""
         self._accounts.unload()
+        self._intake.forget(self._number)
 
     def admit(
         self, event: UrlAdmitted, rows: Rows, now: float, *, replay: bool = False
@@ -94,7 +106,7 @@ class Partition:
             self._accounts.move(host, before, after)
         rows.save_host(host)
         self._ready.place(host, now)
-        return self._dispatcher.dispatch(rows, now)
+        return self._dispatch(rows, now)
 
     def report(
         self, event: CrawlReported, rows: Rows, now: float, *, replay: bool = False
@@ -109,7 +121,7 @@ class Partition:
         if replay and host.mapping is not None:
             # The process that learned from it may have been killed before it told anyone; told
             # twice does no harm.
-            self.updated[host.name] = host_facts(host, now)
+            self.updated[host.name] = host_facts(host, self._settings, now)
         row = rows.url(event.fingerprint)
         if row is not None and event.scheduled_at <= row.scheduled:
             self.happened["duplicate"] += 1
@@ -119,7 +131,7 @@ class Partition:
         else:
             self._learn(event, rows, host, row, now)
         self._ready.place(host, now)
-        return self._dispatcher.dispatch(rows, now)
+        return self._dispatch(rows, now)
 
     def tick(self, rows: Rows, now: float) -> list[FetchRequested]:
         """Time has passed: leases end, buckets come due, back-offs are over."""
@@ -136,17 +148,15 @@ class Partition:
                 break
             self._expire(rows, host, now)
             self._ready.place(host, now)
-        requests = self._dispatcher.dispatch(rows, now)
+        requests = self._dispatch(rows, now)
         if not requests and self._idle():
             requests = self._dispatcher.recrawl_idle(rows, now)
         return requests
 
     def needs_tick(self, now: float) -> bool:
         """Whether `tick` might find something to do."""
-        room = self._accounts.in_flight < self._settings.partition_window
-        waits = room and (self._ready.waits("due") or self._ready.waits("new"))
         wakes = min(self._ready.next_wake(), self._mappings.next()) <= now
-        return waits or self._idle() or wakes
+        return self._dispatcher.waits() or self._idle() or wakes
 
     @property
     def lag(self) -> float:
@@ -158,7 +168,8 @@ class Partition:
         settled = {state: count for state, count in self._accounts.totals.items() if count}
         pending = self._ready.pending
         known = sum(settled.values()) + sum(pending[state] for state in PENDING)
-        return {**settled, **pending, "known": known, "hosts": self._accounts.hosts}
+        stopped = {"partitions_stopped": 1} if self._intake.stopped else {}
+        return {**settled, **pending, **stopped, "known": known, "hosts": self._accounts.hosts}
 
     def explain(self, host_name: str, fingerprint: bytes, rows: Rows, now: float) -> dict[str, str]:
         """What is known of one URL, in words (G3)."""
@@ -175,8 +186,14 @@ class Partition:
             filed=filed,
             job_has_room=self._jobs.room(rules or Rules()),
             in_flight=self._accounts.in_flight,
+            partition_has_room=host is None or self._dispatcher.has_room(host),
         )
         return explain.explain(view, self._settings, now)
+
+    def _dispatch(self, rows: Rows, now: float) -> list[FetchRequested]:
+        requests = self._dispatcher.dispatch(rows, now)
+        self._intake.count(self._number, self._ready.loads["uncrawled"])
+        return requests
 
     def _idle(self) -> bool:
         return self._settings.recrawl_when_idle and self._accounts.in_flight == 0
@@ -196,7 +213,7 @@ class Partition:
             return
         rows.save_host(host)
         if host_mapping.told(before) != host_mapping.told(mapping):
-            self.updated[host.name] = host_facts(host, now)
+            self.updated[host.name] = host_facts(host, self._settings, now)
             self._mappings.note(host.name, mapping)
 
     def _learn(
@@ -215,8 +232,15 @@ class Partition:
         else:
             self.happened["late"] += 1
         row.reason = flight.reason if flight is not None else row.reason
-        outcomes.apply(row, event, self._policy, self._settings, now)
+        held = quarantine.holds(host, self._settings)
         pace.learn(host, event, self._settings, now)
+        if held != quarantine.holds(host, self._settings):
+            self.updated[host.name] = host_facts(host, self._settings, now)
+        spared = quarantine.spares(host, event, self._settings)
+        if spared:
+            row.scheduled, row.outcome = event.scheduled_at, event.outcome.value
+        else:
+            outcomes.apply(row, event, self._policy, self._settings, now)
         rules = host.rules.get(event.job)
         if event.outcome in (Outcome.OK, Outcome.UNCHANGED) and not row.stored:
             row.stored = event.job == row.job
@@ -231,6 +255,8 @@ class Partition:
             # a seed.
             row.follow = True
             timeline.file_now(rows, host, event.fingerprint, row)
+        elif spared:
+            self._put_back(rows, host, event.fingerprint, row, now)
         else:
             self._file(rows, host, event.fingerprint, row, now)
         after = self._accounts.state(host, event.fingerprint, row)
@@ -249,8 +275,11 @@ class Partition:
             self.happened["lease-expired"] += 1
             if row is not None:
                 row.outcome = row.outcome or Outcome.TRANSIENT.value
-                outcomes.fail(row, self._settings, now, retry=True)
-                self._file(rows, host, fingerprint, row, now)
+                if quarantine.holds(host, self._settings):
+                    self._put_back(rows, host, fingerprint, row, now)
+                else:
+                    outcomes.fail(row, self._settings, now, retry=True)
+                    self._file(rows, host, fingerprint, row, now)
                 rows.save_url(fingerprint, row)
             self._accounts.move(host, "in_flight", self._accounts.state(host, fingerprint, row))
         if lost:
@@ -266,6 +295,15 @@ class Partition:
             self._accounts.note(host, fingerprint, row.scheduled, after)
             rows.save_url(fingerprint, row)
             rows.save_host(host)
+
+    def _put_back(
+        self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float
+    ) -> None:
+        """Let the URL wait where it waited before its request, behind the others."""
+        if timeline.is_new(row.bucket):
+            timeline.file_now(rows, host, fingerprint, row)
+        else:
+            self._file(rows, host, fingerprint, row, now)
 
     def _file(self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float) -> None:
         retry = 0 < row.attempt < self._settings.max_attempts

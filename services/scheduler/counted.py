@@ -5,11 +5,13 @@ from services.common.records import DeadLetter, FetchRequested
 from services.common.topics import Topic
 from services.scheduler.core import Partition
 from services.scheduler.events import Output
+from services.scheduler.intake import Intake
 
 _PENDING = {
     "waiting": metrics.urls_waiting,
     "in_flight": metrics.urls_in_flight,
     "known": metrics.urls_known,
+    "hosts_quarantined": metrics.hosts_quarantined,
 }
 
 
@@ -39,6 +41,11 @@ class Counted:
         metrics.leases_expired.inc(happened.pop("lease-expired", 0))
         for reason in list(happened):
             metrics.events_without_effect.labels(reason).inc(happened.pop(reason))
+
+    def intake(self, intake: Intake, held: int) -> None:
+        """Whether new URLs are taken, and how many of their records are held."""
+        metrics.intake_stopped.set(intake.stopped)
+        metrics.records_held.set(held)
 
     def forget(self, number: int) -> None:
         """The partition moved to another worker."""

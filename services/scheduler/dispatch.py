@@ -1,16 +1,18 @@
 """Who is fetched next: hosts in turn, within windows, budget and job limits (A4, A5, A15, A16)."""
 
-from services.common.records import FetchRequested, Reason, Rules
+from services.common.records import FetchRequested, Outcome, Reason, Rules
 from services.common.settings import Scheduler
-from services.scheduler import pace, timeline
+from services.scheduler import pace, quarantine, timeline
 from services.scheduler.accounts import Accounts
 from services.scheduler.budget import Budget, Side
 from services.scheduler.jobs import JobLedger
-from services.scheduler.ready import Ready
+from services.scheduler.ready import Ready, Standing
 from services.scheduler.rows import NOWHERE, Flight, HostRow, Rows, UrlRow
 
 _BURST = 128
 """Requests emitted by one event at most, so that no event takes long."""
+_ALL_HANGS = 2
+"""Windows that may be under way when what is under way hangs."""
 
 
 class Dispatcher:
@@ -39,12 +41,11 @@ class Dispatcher:
         """Requests for what can be fetched now, as far as the window has room."""
         requests: list[FetchRequested] = []
         for _ in range(_BURST):
-            if self._accounts.in_flight >= self._settings.partition_window:
-                break
-            side = self._budget.choose(due=self._ready.waits("due"), new=self._ready.waits("new"))
+            rooms = self._rooms()
+            side = self._side(rooms)
             if side is None:
                 break
-            name = self._ready.serve(side)
+            name = self._ready.serve(side, rooms)
             host = rows.host(name)
             if host is None:
                 self._ready.rest(name, now + self._settings.tick)
@@ -56,6 +57,39 @@ class Dispatcher:
             elif timeline.has_new(host):
                 self._ready.rest(name, now + self._settings.tick)
         return requests
+
+    def waits(self) -> bool:
+        """Whether any host can be asked that the window has room for."""
+        rooms = self._rooms()
+        return self._ready.waits("due", rooms) or self._ready.waits("new", rooms)
+
+    def has_room(self, host: HostRow) -> bool:
+        """Whether the window has room for a request of the host."""
+        return ("trial" if quarantine.unproven(host) else "proven") in self._rooms()
+
+    def _side(self, rooms: list[Standing]) -> Side | None:
+        """The side that is served next; None if nobody waits whom the window has room for."""
+        due, new = self._ready.waits("due", rooms), self._ready.waits("new", rooms)
+        if "proven" in rooms:
+            return self._budget.choose(due=due, new=new)
+        # Recrawls may wait for room: the budget is not to take them for none.
+        return "new" if new else "due" if due else None
+
+    def _rooms(self) -> list[Standing]:
+        """Which hosts may be asked, as the requests under way leave room.
+
+        Hosts that answer have the whole window, whatever hangs beside it, and those on trial
+        have half of it, however busy the others are.
+        """
+        window = self._settings.partition_window
+        total, trial = self._accounts.in_flight, self._ready.loads["trial"]
+        rooms: list[Standing] = []
+        # Where nothing is reported back at all, everything hangs: that is bounded too.
+        if total - trial < window and total < _ALL_HANGS * window:
+            rooms.append("proven")
+        if total < window or trial < window // 2:
+            rooms.append("trial")
+        return rooms
 
     def recrawl_idle(self, rows: Rows, now: float) -> list[FetchRequested]:
         """With nothing else to do, the URL that is due next (A15), if not fetched just now."""
@@ -120,7 +154,8 @@ class Dispatcher:
         scheduled = max(round(now, 3), round(row.scheduled + 0.001, 3))
         lease_until = now + pace.lease(host, self._settings)
         counted = row.job if rules.max_pages is not None and not row.stored else ""
-        reason = _reason(row, now)
+        probes = quarantine.holds(host, self._settings)
+        reason = "probe" if probes else _reason(row, now)
         flight = Flight(scheduled, lease_until, row.depth, counted, reason)
         self._accounts.take_off(host, fingerprint, flight)
         return FetchRequested(
@@ -147,5 +182,7 @@ def _reason(row: UrlRow, now: float) -> Reason:
     if row.attempt:
         return "retry"
     if timeline.is_new(row.bucket):
-        return "asked" if row.scheduled else "new"
+        # What was only ever a probe that failed is as new as before.
+        new = not row.scheduled or (not row.fetched and row.outcome == Outcome.TRANSIENT)
+        return "new" if new else "asked"
     return "due" if row.due <= now else "idle"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from services.common.settings import Scheduler
-from services.scheduler import pace, timeline
+from services.scheduler import pace, quarantine, timeline
 from services.scheduler.rows import NOWHERE, Flight, HostRow, UrlRow
 
 _MINUTE = 60
@@ -26,11 +26,16 @@ class View:
     job_has_room: bool
     in_flight: int
     """Requests of the partition under way."""
+    partition_has_room: bool
+    """For one more request of the host."""
 
 
 def explain(view: View, settings: Scheduler, now: float) -> dict[str, str]:
     """Facts by name, in the order in which they are best read; times are UTC."""
     row = view.row
+    if row is None and view.host is not None and 0 < settings.max_urls_per_host <= view.host.known:
+        full = f"nothing: its host has all the {view.host.known} URLs it may have (host-full)"
+        return {"state": "unknown", "waits for": full}
     if row is None:
         return {"state": "unknown", "waits for": "someone to find it: no link led here yet"}
     due = row.due or _bucket_due(view)
@@ -62,6 +67,7 @@ def _host(view: View, settings: Scheduler, now: float) -> dict[str, str]:
         "host's back-off": _span(host.backoff) if host.backoff else "",
         "host held back until": _time(host.not_before) if host.not_before > now else "",
         "host's mapping": _mapping(host, settings),
+        "host silent since": _silence(host),
         "host's requests": f"{len(host.flights)} of {pace.window(host, settings)} under way",
         "host's URLs": str(host.known),
     }
@@ -79,6 +85,11 @@ def _mapping(host: HostRow, settings: Scheduler) -> str:
     return f"perhaps to {found.host}: confirmed by {len(found.seen)} of {needed} URLs"
 
 
+def _silence(host: HostRow) -> str:
+    silence = host.silence
+    return f"{_time(silence.since)}, {silence.incidents} times" if silence is not None else ""
+
+
 def _waits_for(view: View, settings: Scheduler, now: float) -> str:
     """The first thing that keeps it from being requested now."""
     row, host = view.row, view.host
@@ -91,12 +102,22 @@ def _waits_for(view: View, settings: Scheduler, now: float) -> str:
     if host is None or not view.filed:
         return "nothing: it has lost its place, and gets one when it is found or reported again"
     bucket = host.buckets[row.bucket]
-    if bucket.due > now:
+    if bucket.due > max(now, quarantine.until(host, settings)):
         return f"its due time, {_time(bucket.due)}"
     ahead = row.position - bucket.read
     queue = "new URLs of its priority" if timeline.is_new(row.bucket) else "URLs of its bucket"
     turn = f"its host's turn; at most {ahead} of the host's {queue} go before it"
-    return _held_up(view, host, row, settings, now) or turn
+    probed = _quarantine(host, settings, now)
+    return probed or _held_up(view, host, row, settings, now) or turn
+
+
+def _quarantine(host: HostRow, settings: Scheduler, now: float) -> str:
+    """What a URL of a host in quarantine waits for; empty if it is in none."""
+    if not quarantine.holds(host, settings):
+        return ""
+    if host.flights:
+        return "its host's quarantine: a probe is under way"
+    return f"its host's quarantine, next probe at {_time(max(host.not_before, now))}"
 
 
 def _held_up(view: View, host: HostRow, row: UrlRow, settings: Scheduler, now: float) -> str:
@@ -105,7 +126,7 @@ def _held_up(view: View, host: HostRow, row: UrlRow, settings: Scheduler, now: f
         return f"its host, held back until {_time(host.not_before)}"
     if len(host.flights) >= pace.window(host, settings):
         return f"one of its host's {len(host.flights)} requests to end"
-    if view.in_flight >= settings.partition_window:
+    if not view.partition_has_room:
         return f"one of the partition's {view.in_flight} requests to end"
     if not row.stored and not view.job_has_room:
         return "its job's pages under way: they may be the last that the job may have"

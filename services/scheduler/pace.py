@@ -7,6 +7,7 @@ import math
 
 from services.common.records import CrawlReported, Outcome
 from services.common.settings import Scheduler
+from services.scheduler import quarantine
 from services.scheduler.rows import HostRow
 
 _LATENCY = 1.0
@@ -15,21 +16,8 @@ _FIRST_BACKOFF = 2.0
 _MAX_BACKOFF = 3600.0
 _MAX_RETRY_AFTER = 86_400.0
 _SLOW_DOWN = frozenset({429, 503})
-UNREACHABLE = frozenset(
-    {
-        "connect-timeout",
-        "connection-refused",
-        "connection-reset",
-        "connect-error",
-        "dns-failure",
-        "dns-not-found",
-        "empty-response",
-        "read-timeout",
-        "tls",
-        "total-timeout",
-    }
-)
-"""Reasons (docs/outcomes.md) that are the host's trouble rather than one page's."""
+_HANGS = 10.0
+"""Seconds after its turn that a request counts as hanging."""
 
 
 def gap(host: HostRow, settings: Scheduler) -> float:
@@ -41,8 +29,11 @@ def gap(host: HostRow, settings: Scheduler) -> float:
 def window(host: HostRow, settings: Scheduler) -> int:
     """Requests of the host that may be under way.
 
-    Enough that the fetcher never waits for us, few enough that a slow host holds few.
+    Enough that the fetcher never waits for us, few enough that a slow host holds few. One for
+    a host that has not answered, ever or since its last trouble: it may be one that never will.
     """
+    if quarantine.unproven(host):
+        return 1
     spacing = gap(host, settings)
     wanted = math.ceil(_LATENCY / spacing) + 1 if spacing > 0 else settings.host_window
     return max(1, min(wanted, settings.host_window))
@@ -53,16 +44,28 @@ def lease(host: HostRow, settings: Scheduler) -> float:
     return settings.lease + gap(host, settings) * (len(host.flights) + 1)
 
 
+def hangs_at(host: HostRow, settings: Scheduler) -> float:
+    """When the oldest request under way counts as hanging; infinity if none is under way."""
+    if not host.flights:
+        return math.inf
+    oldest = min(flight.scheduled for flight in host.flights.values())
+    return oldest + _HANGS + gap(host, settings) * (len(host.flights) + 1)
+
+
 def learn(host: HostRow, report: CrawlReported, settings: Scheduler, now: float) -> None:
     """Take in what a fetch says about the host's wishes and health."""
+    quarantine.learn(host, report, settings, now)
+    silent = report.reason in quarantine.UNREACHABLE
     if report.crawl_delay is not None:
         host.crawl_delay = report.crawl_delay
     asked = min(report.retry_after or 0.0, _MAX_RETRY_AFTER)
-    if report.status in _SLOW_DOWN or report.reason in UNREACHABLE:
+    if report.status in _SLOW_DOWN or silent:
         # Requests handed out before the last trouble was known belong to it.
         if report.scheduled_at >= host.troubled:
-            doubled = max(host.backoff * 2, gap(host, settings) * 2, _FIRST_BACKOFF)
-            host.backoff = min(doubled, _MAX_BACKOFF)
+            if not (silent and quarantine.holds(host, settings)):
+                # Probes have waits of their own; the back-off stays for when it answers again.
+                doubled = max(host.backoff * 2, gap(host, settings) * 2, _FIRST_BACKOFF)
+                host.backoff = min(doubled, _MAX_BACKOFF)
             host.troubled = now
             host.incidents += 1
         host.not_before = max(host.not_before, now + max(host.backoff, asked))

@@ -110,6 +110,17 @@ class Mapping(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
     """The mapping holds until then, as it was told; 0: not confirmed often enough."""
 
 
+class Silence(msgspec.Struct, array_like=True):
+    """A host's failures to answer, since it last did."""
+
+    since: float
+    """When the first request that got no answer was emitted."""
+    incidents: int = 0
+    """How often; requests under way together count once."""
+    last: float = 0.0
+    """When the last of them was learnt of."""
+
+
 class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """One host: its pace, its part of the timeline and its requests under way."""
 
@@ -137,6 +148,10 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """Times in a row that the back-off was widened, without a success between."""
     mapping: Mapping | None = None
     """None: no URL of it ever redirected to the same URL of another host."""
+    silence: Silence | None = None
+    """None: its last answer is newer than its last failure to give one."""
+    answered: float = 0.0
+    """When the newest request that got an HTTP answer was emitted; 0 for none yet."""
 
 
 class Tables(Protocol):

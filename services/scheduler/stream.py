@@ -8,6 +8,7 @@ nothing; see core.py.
 import logging
 import os
 import time
+from collections import defaultdict, deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ from services.scheduler import policies, rows
 from services.scheduler.core import Partition
 from services.scheduler.counted import Counted
 from services.scheduler.events import INPUTS, Events, Output
+from services.scheduler.intake import Intake
 from services.scheduler.jobs import JobLedger
 
 _log = logging.getLogger(__name__)
@@ -33,6 +35,8 @@ _NEVER = 1 << 62
 _SKEW = 60.0
 """Seconds by which clocks may differ. Records older than our taking over a partition, by this
 clock, may have been handled already."""
+_RELEASED = 20
+"""Records held that one event brings along at most, so that no event takes long."""
 _OCTETS: Mapping[str, Any] = {"key_type": bytes, "value_type": bytes}
 _RAW: Mapping[str, Any] = {**_OCTETS, "key_serializer": "raw", "value_serializer": "raw"}
 
@@ -93,7 +97,11 @@ class Stream:
         self._partitions: dict[int, Partition] = {}
         self._loaded: dict[int, float] = {}
         self._counted = Counted()
+        self._intake = Intake(settings.scheduler.max_waiting)
+        self._held: dict[int, deque[EventT[bytes]]] = defaultdict(deque)
+        """New URLs that came while none were taken, by partition; they are not acknowledged."""
         self._inputs = {options.physical(settings.kafka, topic): topic for topic in INPUTS}
+        self._admitted = options.physical(settings.kafka, topics.URL_ADMITTED)
         self._outputs: dict[str, Any] = {}
         source = app.topic(*self._inputs, **_RAW)
         app.agent(source, name="scheduler")(self._consume)
@@ -119,12 +127,41 @@ class Stream:
     async def _consume(self, stream: StreamT[bytes]) -> None:
         async for event in stream.events():
             try:
-                self._handle(event)
+                self._take(event)
             except Exception:  # noqa: BLE001 - whatever it is
                 # The event may be half written, and Faust would take it as done. Without an
                 # acknowledgement it is done again, by whoever has the partition next.
                 _log.critical("cannot write tables; ending the process", exc_info=True)
                 os._exit(os.EX_SOFTWARE)
+
+    def _take(self, event: EventT[bytes]) -> None:
+        """Handle a record, or hold it while no new URLs are taken; and those held meanwhile.
+
+        A table is only written while an event of its partition is handled, so what was held
+        goes along with the partition's next event.
+        """
+        message = event.message
+        number, held = message.partition, self._held[message.partition]
+        new = self._inputs[message.topic] is topics.URL_ADMITTED
+        if new and (held or self._full(number)):
+            message.incref()  # Faust acknowledges it when the last reference is given back
+            held.append(event)
+            # What is in memory still comes; no more is fetched. Unlike `pause_partitions`, which
+            # passes over what was fetched already.
+            self.app.consumer.on_buffer_full(message.tp)
+        else:
+            self._handle(event)
+        for _ in range(_RELEASED):
+            if not held or self._full(number):
+                break
+            self._handle(held[0])
+            held.popleft().ack()
+        if not held:
+            self.app.consumer.on_buffer_drop(TP(self._admitted, number))
+
+    def _full(self, number: int) -> bool:
+        self._partition(number)  # what was recovered counts
+        return self._intake.stopped
 
     def _handle(self, event: EventT[bytes]) -> None:
         """One record, decided and applied without an await, so that nothing interleaves."""
@@ -148,6 +185,7 @@ class Stream:
             self._send(output)
         self._counted.event(topic, outputs)
         self._counted.partition(number, partition)
+        self._counted.intake(self._intake, sum(map(len, self._held.values())))
 
     def _partition(self, number: int) -> Partition:
         """The partition's state in memory, made from the tables when it is ours anew."""
@@ -158,6 +196,8 @@ class Stream:
     async def _on_revoked(self, _: faust.App, revoked: set[TP], **__: object) -> None:
         for number in {tp.partition for tp in revoked if tp.topic in self._inputs}:
             self._forget(number)
+            # They come again, to whoever has the partition next.
+            self._held.pop(number, None)
 
     def _forget(self, number: int) -> None:
         partition = self._partitions.pop(number, None)
@@ -168,7 +208,7 @@ class Stream:
     def _load(self, numbers: frozenset[int]) -> None:
         for number in numbers:
             self._partitions[number] = Partition(
-                number, self._settings.scheduler, self._policy, self._jobs
+                number, self._settings.scheduler, self._policy, self._jobs, self._intake
             )
         found: dict[int, list[rows.HostRow]] = {number: [] for number in numbers}
         for packed in self.hosts.values():
@@ -191,7 +231,8 @@ class Stream:
         now = time.time()
         for number in self._assigned():
             partition = self._partitions.get(number)
-            if partition is None or partition.needs_tick(now):
+            goes_on = bool(self._held[number]) and not self._intake.stopped
+            if partition is None or goes_on or partition.needs_tick(now):
                 self._send(Output(topics.CLOCK_TICKED, ClockTicked(at=now), b"", number))
 
     def _letter(self, topic: Topic, event: EventT[bytes], error: DeadLetter) -> Output:

@@ -58,7 +58,14 @@ def place(
 ) -> Iterator[Settings]:
     """Settings of the module's own crawl: it may reach the demo web, and waits little."""
     usual: dict[str, dict[str, Any]] = {
-        "scheduler": {"min_gap": 0.05, "retry_base": 0.5, "max_attempts": 3, "bucket_width": 0.5},
+        "scheduler": {
+            "min_gap": 0.05,
+            "retry_base": 0.5,
+            "max_attempts": 3,
+            "bucket_width": 0.5,
+            # Each URL is to come to its own outcome, also on hosts that never answer.
+            "quarantine_after": 0,
+        },
         "fetcher": {"allow_private": web.networks, "contact": web.seeds[0], "robots_retry": 1.0},
         "parser": {},
     }

@@ -42,6 +42,7 @@ HOSTS = 20
 PARTITIONS = 4
 TWICE = 0.05
 """Share of URLs that may be handed out twice after a crash: at least once, but not wildly."""
+BOUND = 100
 ROOT = Path(__file__).parents[2]
 
 
@@ -121,6 +122,9 @@ class Rest:
         )
         self.requests: Counter[str] = Counter()
         """How often each URL was handed out."""
+        self.reasons: Counter[str] = Counter()
+        self.silent: set[str] = set()
+        """Hosts that do not answer."""
         self.longest_gap = 0.0
         """Most seconds between two requests since `admit`."""
         self._last = time.monotonic()
@@ -140,9 +144,13 @@ class Rest:
 
     def work(self, until: int, patience: float = PATIENCE) -> None:
         """Report requests until so many URLs were handed out."""
+        self.work_while(lambda: len(self.requests) < until, patience)
+
+    def work_while(self, goes_on: Callable[[], bool], patience: float = PATIENCE) -> None:
+        """Report requests as long as a condition holds."""
         deadline = time.monotonic() + patience
-        while len(self.requests) < until:
-            assert time.monotonic() < deadline, f"{len(self.requests)} of {until} in time"
+        while goes_on():
+            assert time.monotonic() < deadline, f"{len(self.requests)} handed out in time"
             for message in self._consumer.consume(500, 0.1):
                 if message.error() is not None:
                     continue  # the topic is too new for one of the brokers' answers
@@ -151,6 +159,7 @@ class Rest:
                 self._last = now
                 request = codec.decode(topics.FETCH_REQUESTED, message.value() or b"")
                 self.requests[request.url] += 1
+                self.reasons[request.reason] += 1
                 self._report(request)
             self._producer.poll(0)
         assert self._producer.flush(PATIENCE) == 0
@@ -161,14 +170,16 @@ class Rest:
         return self.requests.total() - len(self.requests)
 
     def _report(self, request: FetchRequested) -> None:
+        answers = request.host not in self.silent
         report = CrawlReported(
             host=request.host,
             fingerprint=request.fingerprint,
             scheduled_at=request.scheduled_at,
             url=request.url,
             job=request.rules.job,
-            outcome=Outcome.OK,
-            reason="ok",
+            outcome=Outcome.OK if answers else Outcome.TRANSIENT,
+            reason="ok" if answers else "connect-timeout",
+            status=200 if answers else None,
             fetched_at=time.time(),
             elapsed=0.1,
         )
@@ -326,3 +337,74 @@ def test_a_record_that_is_none_becomes_a_dead_letter(
     rest.work(100)
     eventually(lambda: len(read_topic(scheduling, topics.DEAD_LETTERS)) == 6, "six letters")
     assert settled(scheduling, 100, eventually)["ok"] == 100
+
+
+@pytest.fixture
+def bounded(scheduling: Settings) -> Settings:
+    """No more than 100 URLs may wait for their first fetch."""
+    update = {"max_waiting": BOUND, "partition_window": 8}
+    return scheduling.model_copy(
+        update={"scheduler": scheduling.scheduler.model_copy(update=update)}
+    )
+
+
+def test_more_urls_than_may_wait_stay_in_kafka_and_none_is_lost(
+    bounded: Settings, rest: Rest, tmp_path: Path, eventually: Callable[..., None]
+) -> None:
+    """D10: the bound is kept to a record's list, reports and commands flow; a kill between."""
+    worker = Worker(bounded, tmp_path / "bounded")
+    worker.data.parent.mkdir()
+    worker.start()
+    try:
+        rest.admit(3000)
+        with asking(bounded) as ask:
+
+            def counts() -> dict[str, int]:
+                return total(answer.result for answer in ask())
+
+            eventually(lambda: counts().get("partitions_stopped") == PARTITIONS, "it stops")
+            most = 0
+            for done in range(100, 3001, 100):
+                rest.work(done)
+                most = max(most, counts()["waiting"])
+                if done == 1500:
+                    worker.kill()
+                    worker.start()
+        assert BOUND * 0.9 < most <= BOUND + 50
+        found = settled(bounded, 3000, eventually)
+        assert (found["known"], found["ok"]) == (3000, 3000)
+        assert "partitions_stopped" not in found
+    finally:
+        worker.kill()
+
+
+def test_a_host_that_comes_back_from_quarantine_gives_every_page(
+    scheduling: Settings, rest: Rest, tmp_path: Path
+) -> None:
+    """D6: probes only, no URL given up, through a restart; then all of its pages."""
+    quick = {"quarantine_after": 2, "quarantine_max": 2.0, "max_attempts": 3}
+    own = scheduling.model_copy(update={"scheduler": scheduling.scheduler.model_copy(update=quick)})
+    worker = Worker(own, tmp_path / "quarantine")
+    worker.data.parent.mkdir()
+    worker.start()
+    try:
+        rest.silent = {"h0.test"}
+        rest.admit(100)  # 50 of h0, 50 of h1
+        with asking(own) as ask:
+
+            def counts() -> dict[str, int]:
+                return total(answer.result for answer in ask())
+
+            rest.work_while(lambda: rest.reasons["probe"] < 4)
+            assert counts()["hosts_quarantined"] == 1
+            worker.kill()
+            worker.start()
+            rest.work_while(lambda: rest.reasons["probe"] < 8)
+            found = counts()
+            assert (found["hosts_quarantined"], found["ok"]) == (1, 50)
+            assert found["paused"] + found["in_flight"] == 50
+            rest.silent = set()
+            rest.work_while(lambda: counts()["ok"] < 100)
+            assert counts().get("hosts_quarantined", 0) == 0
+    finally:
+        worker.kill()

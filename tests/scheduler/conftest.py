@@ -133,6 +133,13 @@ class Desk:
         hosts = [decode_host(packed) for packed in self.tables.hosts.values()]
         self.partition.load(hosts, self.now)
 
+    def proven(self, name: str = "h.test") -> None:
+        """Let the host have answered before."""
+        rows = Rows(self.tables)
+        rows.save_host(HostRow(name=name, partition=0, answered=START - HOUR))
+        rows.flush()
+        self.restart()
+
     def row(self, url: str) -> UrlRow:
         row = Rows(self.tables).url(fingerprint(url))
         assert row is not None

@@ -30,6 +30,15 @@ def test_an_unknown_url_waits_for_someone_to_find_it(desk: Make) -> None:
     assert set(told(d)) == {"state", "waits for"}
 
 
+def test_a_url_that_a_full_host_refused_is_told_so(desk: Make) -> None:
+    """D10."""
+    d = desk(max_urls_per_host=1)
+    d.admit("http://h.test/first")
+    d.admit(URL)
+    full = "nothing: its host has all the 1 URLs it may have (host-full)"
+    assert told(d) == {"state": "unknown", "waits for": full}
+
+
 def test_a_request_under_way_is_explained_by_its_reason_and_its_lease(desk: Make) -> None:
     """A16."""
     d = desk(lease=600)
@@ -42,7 +51,7 @@ def test_a_request_under_way_is_explained_by_its_reason_and_its_lease(desk: Make
         "priority": "0.333333",
         "waits for": "its request (new) to be reported back, at most until 2023-11-14 22:23:20Z",
         "host's gap": "0 s",
-        "host's requests": "1 of 8 under way",
+        "host's requests": "1 of 1 under way",
         "host's URLs": "1",
     }
 
@@ -85,6 +94,7 @@ def test_a_full_window_is_what_it_waits_for(
     desk: Make, settings: dict[str, int], reason: str
 ) -> None:
     d = desk(**settings)
+    d.proven()
     d.admit("http://h.test/first")
     d.admit(URL)
     assert told(d)["state"] == "waiting"
@@ -106,6 +116,7 @@ def test_a_host_that_is_held_back_is_what_it_waits_for(desk: Make) -> None:
 def test_a_jobs_page_limit_is_what_it_waits_for(desk: Make) -> None:
     d = desk()
     rules = Rules(job="small", max_pages=1)
+    d.proven()
     [first] = d.admit("http://h.test/first", rules=rules)
     d.admit(URL, rules=rules)
     assert "its job's pages under way" in told(d)["waits for"]
@@ -117,6 +128,7 @@ def test_a_jobs_page_limit_is_what_it_waits_for(desk: Make) -> None:
 
 def test_else_it_is_the_hosts_turn(desk: Make) -> None:
     d = desk(host_window=1)
+    d.proven()
     [first] = d.admit("http://h.test/first")
     d.admit("http://h.test/second", URL)
     first_lease = first.lease_until

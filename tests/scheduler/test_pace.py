@@ -6,7 +6,7 @@ import pytest
 
 from services.common.records import CrawlReported, Outcome
 from services.common.settings import Scheduler
-from services.scheduler import pace
+from services.scheduler import pace, quarantine
 from services.scheduler.rows import HostRow
 
 SETTINGS = Scheduler(min_gap=1.0, max_crawl_delay=300, host_window=8)
@@ -41,10 +41,18 @@ def test_the_gap_is_the_largest_of_floor_robots_and_backoff(
 
 
 def test_a_slow_pace_needs_a_small_window() -> None:
-    host = HostRow(name="h", partition=0, crawl_delay=30)
+    host = HostRow(name="h", partition=0, crawl_delay=30, answered=1.0)
     assert pace.window(host, SETTINGS) == 2
     fast = SETTINGS.model_copy(update={"min_gap": 0.01})
-    assert pace.window(HostRow(name="h", partition=0), fast) == 8
+    assert pace.window(HostRow(name="h", partition=0, answered=1.0), fast) == 8
+
+
+def test_a_host_that_has_not_answered_gets_one_request_at_a_time() -> None:
+    host = HostRow(name="h", partition=0)
+    fast = SETTINGS.model_copy(update={"min_gap": 0.01})
+    assert pace.window(host, fast) == 1
+    pace.learn(host, reported(Outcome.GONE, 404), SETTINGS, now=1.0)
+    assert pace.window(host, fast) == 8
 
 
 def test_refusals_double_the_backoff_and_successes_halve_it() -> None:
@@ -86,7 +94,7 @@ def test_a_host_that_asks_for_a_pause_gets_it_whatever_the_outcome() -> None:
 
 def test_the_reasons_that_slow_a_host_down_are_documented_outcomes() -> None:
     text = (Path(__file__).parents[2] / "docs" / "outcomes.md").read_text()
-    assert {reason for reason in pace.UNREACHABLE if f"`{reason}`" not in text} == set()
+    assert {reason for reason in quarantine.SILENT if f"`{reason}`" not in text} == set()
 
 
 def test_many_failures_of_one_incident_widen_the_backoff_once() -> None:
