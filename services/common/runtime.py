@@ -91,7 +91,7 @@ class Runtime:
         self._stopping = False
         self._failed: Stop | None = None
         self._beat_at = time.monotonic()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Incoming] = {}
         self._slots = asyncio.Semaphore(service.concurrency)
 
     def stuck(self) -> list[str]:
@@ -131,6 +131,7 @@ class Runtime:
                 self._service.name,
                 self._service.inputs,
                 in_hand=2 * self._service.concurrency,
+                release=self._release,
             )
             try:
                 await _unless(stop, self._take(stop))
@@ -174,8 +175,17 @@ class Runtime:
             await self._slots.acquire()
             message = await self._consumer.take()
             task = asyncio.create_task(self._finish(message, self._consumer, stop))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._tasks[task] = message
+            task.add_done_callback(self._tasks.pop)
+
+    async def _release(self, gone: Callable[[Incoming], bool]) -> None:
+        """Cancel the work on records that are another process's from now on; effects repeat."""
+        ours = [task for task, message in self._tasks.items() if gone(message)]
+        for task in ours:
+            task.cancel()
+        if ours:
+            _log.info("given up, done again elsewhere records=%d", len(ours))
+            await asyncio.wait(ours)
 
     async def _drain(self) -> None:
         self._stopping = True
@@ -196,6 +206,9 @@ class Runtime:
         try:
             with metrics.in_flight.labels(topic).track_inprogress():
                 await self._until_done(message)
+        except asyncio.CancelledError:
+            consumer.drop(message)
+            raise
         except Stop as error:
             self._failed = error
             stop.set()
