@@ -91,7 +91,7 @@ class Runtime:
         self._stopping = False
         self._failed: Stop | None = None
         self._beat_at = time.monotonic()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Incoming] = {}
         self._slots = asyncio.Semaphore(service.concurrency)
 
     def stuck(self) -> list[str]:
@@ -131,6 +131,7 @@ class Runtime:
                 self._service.name,
                 self._service.inputs,
                 in_hand=2 * self._service.concurrency,
+                release=self._release,
             )
             try:
                 await _unless(stop, self._take(stop))
@@ -182,8 +183,8 @@ class Runtime:
         self, message: Incoming, consumer: Consumer, stop: asyncio.Event, deaths: int = 0
     ) -> None:
         task = asyncio.create_task(self._finish(message, consumer, stop, deaths))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = message
+        task.add_done_callback(self._tasks.pop)
 
     async def _alone(self, message: Incoming, consumer: Consumer, stop: asyncio.Event) -> None:
         """One record with nothing beside it, on record before it begins: it may kill us."""
@@ -202,6 +203,15 @@ class Runtime:
     async def _idle(self) -> None:
         if self._tasks:
             await asyncio.wait(self._tasks)
+
+    async def _release(self, gone: Callable[[Incoming], bool]) -> None:
+        """Cancel the work on records that are another process's from now on; effects repeat."""
+        ours = [task for task, message in self._tasks.items() if gone(message)]
+        for task in ours:
+            task.cancel()
+        if ours:
+            _log.info("given up, done again elsewhere records=%d", len(ours))
+            await asyncio.wait(ours)
 
     async def _drain(self) -> None:
         self._stopping = True
@@ -224,6 +234,9 @@ class Runtime:
         try:
             with metrics.in_flight.labels(topic).track_inprogress():
                 await self._until_done(message, deaths)
+        except asyncio.CancelledError:
+            consumer.drop(message)
+            raise
         except Stop as error:
             self._failed = error
             stop.set()

@@ -167,6 +167,14 @@ class Fetcher(_Group):
 
     slots: int = Field(default=10, ge=1)
     """Downloads at once in one process; never two from one host."""
+    machine: str = ""
+    """First part of the addresses machine/process/slot under which downloads are reported;
+    empty: the host name."""
+    ip_slots: int = Field(default=2, ge=1)
+    """Downloads at once from one IP address, by one process."""
+    ip_gap: float = Field(default=0.5, ge=0)
+    """Least time between two starts at one IP address, by one process; never more than the
+    gap of the host."""
     agent: str = "Recrawl"
     """Product token, matched against robots.txt user-agent lines (RFC 9309)."""
     contact: str = "https://example.org/recrawl"

@@ -67,6 +67,7 @@ FAILURES = {
         Verdict(Outcome.TRANSIENT, "write-timeout"),
         Verdict(Outcome.TRANSIENT, "total-timeout"),
         Verdict(Outcome.TRANSIENT, "robots-unreachable"),
+        Verdict(Outcome.TRANSIENT, "held-back"),
         Verdict(Outcome.TRANSIENT, "internal"),
     )
 }
@@ -88,6 +89,14 @@ BEFORE_RESPONSE = frozenset(
     }
 )
 """Failures that any request to the host would meet, robots.txt or page."""
+
+UNREACHABLE = frozenset(
+    {
+        *("connection-refused", "connect-timeout", "connect-error", "tls", "empty-response"),
+        *("connection-reset", "read-timeout", "total-timeout"),
+    }
+)
+"""Failures that are the host's trouble rather than one page's: its next turn waits longer."""
 
 FLAGS = frozenset({"size-limit", "no-trailer"})
 """Damage that leaves a body usable at once: cut by our limit, or only its checksum missing."""

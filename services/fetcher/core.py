@@ -39,6 +39,8 @@ class Fetch:
     fetcher: str
     started_at: float
     elapsed: float = 0.0
+    held: float | None = None
+    """Seconds that the site keeps us away, where that is why nothing was sent."""
     facts: Facts | None = None
     """None: the request never got as far as robots.txt."""
 
@@ -134,15 +136,15 @@ def lease_left(request: FetchRequested, now: float) -> float:
     return request.lease_until + LEASE_TOLERANCE - now
 
 
-def gap(request: FetchRequested, facts: Facts, cap: float) -> float:
+def gap(wanted: float, facts: Facts, cap: float) -> float:
     """Seconds to stay away from the host after its last request; `cap` bounds Crawl-delay."""
-    return max(request.gap, min(facts.crawl_delay or 0.0, cap))
+    return max(wanted, min(facts.crawl_delay or 0.0, cap))
 
 
 def refused(fetch: Fetch, verdict: Verdict) -> FetchCompleted:
     """The report on a request that got no response, or that was never sent."""
     facts = fetch.facts
-    wait = None
+    wait = fetch.held
     if facts is not None and facts.rules is None and verdict.outcome is Outcome.TRANSIENT:
         wait = max(0.0, facts.until - fetch.started_at)
     return _report(fetch, verdict, retry_after=wait)
@@ -170,6 +172,12 @@ def wait_asked(response: WireResponse, now: float) -> float | None:
     if response.status in _OK or response.status == _NOT_MODIFIED:
         return None
     return retry_after.seconds(response.values("retry-after"), now)
+
+
+def trouble(response: WireResponse, now: float) -> float | None:
+    """Seconds that the response asks us to stay away, 0 if it only says to go slow; or None."""
+    asked = wait_asked(response, now)
+    return asked or 0.0 if response.status in _BUSY else asked
 
 
 def redirect_target(url: Url, response: WireResponse) -> str | None:

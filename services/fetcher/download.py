@@ -7,6 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 import msgspec
@@ -16,7 +17,7 @@ from services.common import metrics, urls
 from services.common.records import FetchCompleted, FetchRequested
 from services.common.settings import Settings
 from services.fetcher import core, robots_facts
-from services.fetcher.classify import FAILURES
+from services.fetcher.classify import FAILURES, UNREACHABLE
 from services.fetcher.cookies import Cookies
 from services.fetcher.host_rules import NO_RULES, HostRules, Options
 from services.fetcher.protocols.port import (
@@ -28,7 +29,7 @@ from services.fetcher.protocols.port import (
 )
 from services.fetcher.robots_cache import RobotsCache
 from services.fetcher.robots_facts import NONE, Facts, Policy
-from services.fetcher.turns import Turns
+from services.fetcher.turns import Claim, HeldBack, Turns
 
 ZSTD_LEVEL = 3
 THREAD_ABOVE = 512 * 1024
@@ -65,7 +66,7 @@ class Download:
         self._cookies = Cookies()
         self._clock = clock
         self._user_agent = core.identity(own.agent, version, own.contact)
-        self.turns = Turns(own.slots, horizon=2 * self._max_delay)
+        self.turns = Turns(own.slots, 2 * self._max_delay, ip_slots=own.ip_slots, ip_gap=own.ip_gap)
         self._robots = RobotsCache(
             Policy(agent=own.agent, ttl=own.robots_ttl, retry=own.robots_retry),
             own.robots_cache,
@@ -75,9 +76,12 @@ class Download:
         )
         self._compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
 
-    async def run(self, request: FetchRequested) -> FetchCompleted | None:
+    async def run(
+        self, request: FetchRequested, *, since: float = float("-inf")
+    ) -> FetchCompleted | None:
         """The report on `request`; None if its lease was over before its turn came.
 
+        Until `since`, by the event loop's clock, another fetcher may have asked the host.
         Whatever the site does becomes a report. Cancelled at any point it leaves nothing behind.
         """
         fetch = core.Fetch(request=request, fetcher=self._fetcher, started_at=self._clock())
@@ -86,49 +90,68 @@ class Download:
         except urls.BadUrl as error:
             reason = "no-protocol" if error.reason == "scheme" else "bad-url"
             return _counted(core.refused(fetch, FAILURES[reason]))
-        left = core.lease_left(request, fetch.started_at)
-        if left <= 0:
-            metrics.requests_expired.inc()
-            return None
         try:
-            async with asyncio.timeout(left):
-                facts = await self._facts(url, request)
-                fetch = replace(fetch, facts=facts, started_at=self._clock())
-                ruling = robots_facts.ruling(facts, url)
-                if ruling is not None:
-                    return _counted(core.refused(fetch, ruling))
-                await self._turns_begin(url, request, facts)
+            completed = await self._fetched(fetch, url, since)
+        except HeldBack as held:
+            held_back = replace(fetch, started_at=self._clock(), held=held.seconds)
+            return _counted(core.refused(held_back, FAILURES[held.reason]))
         except TimeoutError:
             metrics.requests_expired.inc()
             return None
+        return _counted(completed)
+
+    async def _fetched(self, fetch: core.Fetch, url: urls.Url, since: float) -> FetchCompleted:
+        """Raises TimeoutError if the lease is over before the turn comes, and HeldBack."""
+        request = fetch.request
+        left = core.lease_left(request, fetch.started_at)
+        if left <= 0:
+            raise TimeoutError
+        async with asyncio.timeout(left):
+            facts = await self._facts(url, request, since)
+            fetch = replace(fetch, facts=facts, started_at=self._clock())
+            ruling = robots_facts.ruling(facts, url)
+            if ruling is not None:
+                return core.refused(fetch, ruling)
+            slot = await self._turns_begin(url, request.gap, facts, since)
+        fetch = self._in_slot(fetch, slot)
         if core.worth_a_ping(request, url, self._settings.head_above):
             answer = await self._ping(fetch, url)
             if answer is not None:
-                return _counted(answer)
-            await self._turns_begin(url, request, facts)
+                return answer
+            fetch = self._in_slot(fetch, await self._turns_begin(url, request.gap, facts))
         completed, again = await self._page(fetch, url)
         if again:
-            await self._turns_begin(url, request, facts)
-            completed, _ = await self._page(fetch, url)
-        return _counted(completed)
+            with suppress(HeldBack):
+                slot = await self._turns_begin(url, request.gap, facts)
+                completed, _ = await self._page(self._in_slot(fetch, slot), url)
+        return completed
 
     async def close(self) -> None:
         """End what runs in the background; the protocols stay open."""
         await self._robots.close()
 
-    async def _facts(self, url: urls.Url, request: FetchRequested) -> Facts:
+    def _in_slot(self, fetch: core.Fetch, slot: int) -> core.Fetch:
+        return replace(fetch, fetcher=f"{self._fetcher}/{slot}")
+
+    async def _facts(self, url: urls.Url, request: FetchRequested, since: float) -> Facts:
         if url.scheme not in core.ROBOTS_SCHEMES:
             return NONE
-        return await self._robots.facts(url, request.gap)
+        return await self._robots.facts(url, request.gap, since)
 
-    async def _turns_begin(self, url: urls.Url, request: FetchRequested, facts: Facts) -> None:
-        await self._prepare(url)
-        await self.turns.begin(url.host, core.gap(request, facts, self._max_delay))
+    async def _turns_begin(
+        self, url: urls.Url, gap: float, facts: Facts, since: float = float("-inf")
+    ) -> int:
+        """The slot's number, when the turn has come."""
+        address = await self._address(url)
+        gap = core.gap(gap, facts, self._max_delay)
+        return await self.turns.begin(Claim(host=url.host, gap=gap, address=address, since=since))
 
-    async def _prepare(self, url: urls.Url) -> None:
+    async def _address(self, url: urls.Url) -> str:
+        """What the host shares with others; empty where that does not count."""
         protocol = self._preparing.get(url.scheme)
-        if protocol is not None:
-            await protocol.prepare(url, self._options(url))
+        options = self._options(url)
+        addresses = await protocol.prepare(url, options) if protocol is not None else None
+        return min(addresses) if addresses and options.per_ip else ""
 
     async def _ping(self, fetch: core.Fetch, url: urls.Url) -> FetchCompleted | None:
         """Ask by HEAD in the turn that has begun, and end the turn; None: the page is wanted."""
@@ -136,12 +159,15 @@ class Download:
         limit, agent = self._settings.max_body, self._user_agent
         wire = core.ping_request(url, agent, limit, options=options, cookie=cookie)
         started_at, started = self._clock(), time.perf_counter()
+        trouble = None
         try:
             response = await self._protocols[url.scheme].fetch(wire)
-        except FetchFailed:
+            trouble = core.trouble(response, self._clock())
+        except FetchFailed as error:
+            trouble = _trouble(error)
             return None
         finally:
-            self.turns.end(url.host)
+            self.turns.end(url.host, trouble)
         elapsed = time.perf_counter() - started
         return core.pinged(replace(fetch, started_at=started_at, elapsed=elapsed), response)
 
@@ -153,14 +179,15 @@ class Download:
         """
         started_at, started = self._clock(), time.perf_counter()
         fetch = replace(fetch, started_at=started_at)
-        failure = ""
+        failure, trouble = "", None
         try:
             response, changed = await self._exchange(fetch.request, url)
+            trouble = core.trouble(response, self._clock())
         except FetchFailed as error:
             _log.debug("fetch failed", extra={"url": url.href, "error": str(error)})
-            failure = error.reason
+            failure, trouble = error.reason, _trouble(error)
         finally:
-            self.turns.end(url.host)
+            self.turns.end(url.host, trouble)
         fetch = replace(fetch, elapsed=time.perf_counter() - started)
         if failure:
             return core.refused(fetch, FAILURES[failure]), False
@@ -197,14 +224,23 @@ class Download:
             packed = self._compressor.compress(body)
         return msgspec.structs.replace(completed, body=packed)
 
-    async def _send(self, request: WireRequest, gap: float) -> WireResponse:
-        host = request.url.host
-        await self._prepare(request.url)
-        await self.turns.begin(host, gap)
+    async def _send(self, request: WireRequest, gap: float, since: float) -> WireResponse:
+        url, trouble = request.url, None
+        await self._turns_begin(url, gap, NONE, since)
         try:
-            return await self._protocols[request.url.scheme].fetch(request)
+            response = await self._protocols[url.scheme].fetch(request)
+            trouble = core.trouble(response, self._clock())
+        except FetchFailed as error:
+            trouble = _trouble(error)
+            raise
+        else:
+            return response
         finally:
-            self.turns.end(host)
+            self.turns.end(url.host, trouble)
+
+
+def _trouble(error: FetchFailed) -> float | None:
+    return 0.0 if error.reason in UNREACHABLE else None
 
 
 def _counted(completed: FetchCompleted) -> FetchCompleted:

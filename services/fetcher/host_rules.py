@@ -55,6 +55,8 @@ class Options:
     skip_types: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
     """Ports that may be connected to; empty for all but those of other protocols."""
+    per_ip: bool = True
+    """Shares `ip_slots` and `ip_gap` with the other hosts at its address."""
 
 
 DEFAULT = Options()
@@ -77,6 +79,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     keep_types: list[str] | None = None
     skip_types: list[str] | None = None
     ports: list[_Port] | None = None
+    per_ip: bool | None = None
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -76,10 +76,11 @@ class Network:
         except TimeoutError as error:
             raise FetchFailed("connect-timeout", target.hostname) from error
 
-    async def prepare(self, hostname: str) -> None:
+    async def prepare(self, hostname: str) -> tuple[str, ...]:
         """Have the addresses of `hostname` at hand, or the reason why there are none."""
         with suppress(FetchFailed):
-            await self._resolver.addresses(hostname)
+            return await self._resolver.addresses(hostname)
+        return ()
 
     def close(self) -> None:
         """Let go of the resolver."""

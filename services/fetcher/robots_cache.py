@@ -5,7 +5,7 @@ asked, never under the one a redirect led to (RFC 9309, 2.3.1.2).
 """
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
 
 from services.common import metrics, urls
@@ -13,8 +13,9 @@ from services.fetcher import core, robots_facts
 from services.fetcher.protocols.port import FetchFailed, WireRequest, WireResponse
 from services.fetcher.robots_facts import Facts, Policy
 
-Send = Callable[[WireRequest, float], Awaitable[WireResponse]]
-"""Sends one request in its host's turn, the given gap after the host's last one."""
+Send = Callable[[WireRequest, float, float], Awaitable[WireResponse]]
+"""Sends one request in its host's turn, the given gap after the host's last one and after the
+time until which others may have asked it."""
 
 
 class RobotsCache:
@@ -36,9 +37,13 @@ class RobotsCache:
         self._clock = clock
         self._known: OrderedDict[str, Facts] = OrderedDict()
         self._reading: dict[str, asyncio.Task[Facts]] = {}
+        self._wanted: Counter[str] = Counter()
 
-    async def facts(self, url: urls.Url, gap: float) -> Facts:
-        """What is known of `url`'s host, read now if nothing fresh is; `gap` paces the reading."""
+    async def facts(self, url: urls.Url, gap: float, since: float = float("-inf")) -> Facts:
+        """What is known of `url`'s host, read now if nothing fresh is.
+
+        `gap` and `since` pace the reading.
+        """
         origin = f"{url.scheme}://{url.host}"
         known = self._known.get(origin)
         if known is not None and self._clock() < known.until:
@@ -46,10 +51,22 @@ class RobotsCache:
             return known
         reading = self._reading.get(origin)
         if reading is None:
-            reading = asyncio.create_task(self._read(origin, gap))
+            reading = asyncio.create_task(self._read(origin, gap, since))
             self._reading[origin] = reading
-        # Others wait for the same reading, so one that gives up must not end it.
-        return await asyncio.shield(reading)
+        self._wanted[origin] += 1
+        try:
+            # Others wait for the same reading, so one that gives up must not end it.
+            return await asyncio.shield(reading)
+        except asyncio.CancelledError:
+            if self._wanted[origin] == 1 and not reading.done():
+                # Nobody does any more: the host may be another fetcher's from now on.
+                reading.cancel()
+                await asyncio.wait([reading])
+            raise
+        finally:
+            self._wanted[origin] -= 1
+            if not self._wanted[origin]:
+                del self._wanted[origin]
 
     async def close(self) -> None:
         """End readings under way."""
@@ -58,9 +75,9 @@ class RobotsCache:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _read(self, origin: str, gap: float) -> Facts:
+    async def _read(self, origin: str, gap: float, since: float) -> Facts:
         try:
-            new = await self._follow(urls.parse(f"{origin}/robots.txt"), gap)
+            new = await self._follow(urls.parse(f"{origin}/robots.txt"), gap, since)
             facts = robots_facts.merged(new, self._known.get(origin))
             metrics.robots_fetches.labels(facts.result).inc()
             self._known[origin] = facts
@@ -71,11 +88,11 @@ class RobotsCache:
         finally:
             del self._reading[origin]
 
-    async def _follow(self, url: urls.Url, gap: float) -> Facts:
+    async def _follow(self, url: urls.Url, gap: float, since: float) -> Facts:
         seen: set[str] = set()
         while len(seen) <= robots_facts.MAX_REDIRECTS and url.href not in seen:
             try:
-                response = await self._send(self._request(url), gap)
+                response = await self._send(self._request(url), gap, since)
             except FetchFailed as failure:
                 return robots_facts.failed(failure.reason, len(seen), self._policy, self._clock())
             seen.add(url.href)

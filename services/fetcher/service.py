@@ -41,7 +41,7 @@ class Fetcher:
             self._settings,
             self._protocols,
             version=_version(),
-            fetcher=f"{socket.gethostname()}-{os.getpid()}",
+            fetcher=f"{self._settings.fetcher.machine or socket.gethostname()}/{os.getpid()}",
             rules=_rules(self._settings.fetcher.rules_file),
         )
         metrics.fetch_oldest_seconds.set_function(self._download.turns.oldest)
@@ -58,7 +58,7 @@ class Fetcher:
         assert self._download is not None  # noqa: S101 - the runtime opens before it handles
         assert message.value is not None  # noqa: S101 - the runtime's promise
         request: FetchRequested = codec.decode(FETCH_REQUESTED, message.value)
-        completed = await self._download.run(request)
+        completed = await self._download.run(request, since=message.since)
         if completed is not None:
             await self._producer.send(FETCH_COMPLETED, completed, key=request.host)
 

@@ -1,49 +1,90 @@
-"""Waits for a host's turn and then for a free slot; the clock and the futures around the pacer.
+"""Waits for a request's turn; the clock and the futures around the pacer.
 
-A slot is taken only by a request whose host's turn has come, so a host that waits costs nothing.
+A slot is taken only by a request whose turn has come, so a host that waits costs nothing.
 """
 
 import asyncio
+from dataclasses import dataclass
 from itertools import count
 
 from services.common import metrics
 from services.fetcher.pacer import Pacer
+from services.fetcher.protocols.port import FetchFailed
+
+PATIENCE = 60.0
+"""Seconds that a site may keep us away before what waits for it is given back: the scheduler
+has more to do than we have room to wait."""
+
+
+class HeldBack(FetchFailed):
+    """The site asked us to stay away, or does not answer, for `seconds` from now on."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__("held-back", f"{seconds:.0f} s")
+        self.seconds = seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a turn is wanted for."""
+
+    host: str
+    gap: float
+    """Seconds after the end of the host's last turn."""
+    address: str = ""
+    """Shared with other hosts; empty where addresses do not count."""
+    since: float = float("-inf")
+    """Until this time of the event loop's clock somebody else may have asked the host."""
 
 
 class Turns:
     """Permission to send one request to a host."""
 
-    def __init__(self, slots: int, horizon: float) -> None:
-        self._pacer = Pacer(horizon)
-        self._slots = asyncio.Semaphore(slots)
+    def __init__(
+        self, slots: int, horizon: float, *, ip_slots: int = 2, ip_gap: float = 0.5
+    ) -> None:
+        """`ip_slots` requests at once at one address, with starts `ip_gap` seconds apart."""
+        self._pacer = Pacer(slots, ip_slots, max(horizon, ip_gap))
+        self._ip_gap = ip_gap
         self._tickets = count()
         self._loop = asyncio.get_running_loop()
-        self._waiters: dict[int, tuple[str, asyncio.Future[None]]] = {}
+        self._waiters: dict[int, tuple[str, asyncio.Future[int]]] = {}
         self._running: dict[str, float] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    async def begin(self, host: str, gap: float) -> None:
-        """Return when it is our turn at `host`, `gap` seconds after its last turn's end.
+    async def begin(self, claim: Claim) -> int:
+        """Return when it is our turn at the host, with the slot's number.
 
         Whoever gets here calls `end`; whoever is cancelled before does not.
-        """
-        ticket = next(self._tickets)
-        if not self._pacer.enter(host, ticket, gap, self._loop.time()):
-            await self._wait(host, ticket)
-        try:
-            await self._slots.acquire()
-        except asyncio.CancelledError:
-            self._leave(host)
-            raise
-        self._running[host] = self._loop.time()
-        metrics.fetch_slots_busy.inc()
 
-    def end(self, host: str) -> None:
-        """The request is over: free the slot, start the host's gap."""
+        Raises:
+            HeldBack: the turn is far away.
+        """
+        now, host = self._loop.time(), claim.host
+        if (seconds := self._pacer.held(host, now)) > PATIENCE:
+            raise HeldBack(seconds)
+        ticket = next(self._tickets)
+        self._pacer.enter(
+            host,
+            ticket,
+            claim.gap,
+            now,
+            group=claim.address,
+            # An address with one host on it is asked as often as the host may be.
+            spacing=min(self._ip_gap, claim.gap),
+            since=claim.since,
+        )
+        slot = self._start(ticket)
+        if slot is None:
+            return await self._wait(host, ticket)
+        self._begun(host, now)
+        return slot
+
+    def end(self, host: str, trouble: float | None = None) -> None:
+        """The request is over: free the slot, start the host's gap; `trouble` as `Pacer.leave`."""
         del self._running[host]
-        self._slots.release()
         metrics.fetch_slots_busy.dec()
-        self._leave(host)
+        self._leave(host, trouble)
 
     def oldest(self) -> float:
         """Seconds that the longest running request has taken; 0 if there is none.
@@ -53,26 +94,62 @@ class Turns:
         now = self._loop.time()
         return now - min(list(self._running.values()), default=now)
 
-    async def _wait(self, host: str, ticket: int) -> None:
+    async def _wait(self, host: str, ticket: int) -> int:
         waiter = self._loop.create_future()
         self._waiters[ticket] = (host, waiter)
         metrics.fetch_waiting.set(self._pacer.waiting)
-        self._arm()
         try:
-            await waiter
+            slot: int = await waiter
         except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():
-                self._leave(host)
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                self.end(host)  # its turn had come
             else:
-                self._pacer.cancel(host, ticket)
+                self._pacer.cancel(host, ticket, self._loop.time())
+                self._start()
             raise
+        else:
+            return slot
         finally:
             del self._waiters[ticket]
             metrics.fetch_waiting.set(self._pacer.waiting)
 
-    def _leave(self, host: str) -> None:
-        self._pacer.leave(host, self._loop.time())
+    def _leave(self, host: str, trouble: float | None = None) -> None:
+        now = self._loop.time()
+        self._pacer.leave(host, now, trouble=trouble)
+        if trouble is not None and (seconds := self._pacer.held(host, now)) > PATIENCE:
+            self._give_back(host, seconds)
+        self._start()
+
+    def _give_back(self, host: str, seconds: float) -> None:
+        for ticket in self._pacer.queue(host):
+            _, waiter = self._waiters[ticket]
+            if not waiter.done():
+                self._pacer.cancel(host, ticket, self._loop.time())
+                waiter.set_exception(HeldBack(seconds))
+
+    def _start(self, ours: int | None = None) -> int | None:
+        """Start what can be started; the slot of the ticket `ours`, which has no future yet."""
+        now, slot = self._loop.time(), None
+        for start in self._pacer.due(now):
+            if start.ticket == ours:
+                slot = start.slot
+                continue
+            host, waiter = self._waiters[start.ticket]
+            self._begun(host, now)
+            if waiter.done():  # cancelled, and has not run since
+                self._loop.call_soon(self.end, host)
+            else:
+                waiter.set_result(start.slot)
         self._arm()
+        return slot
+
+    def _begun(self, host: str, now: float) -> None:
+        self._running[host] = now
+        metrics.fetch_slots_busy.inc()
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._start()
 
     def _arm(self) -> None:
         at = self._pacer.next_at()
@@ -80,14 +157,4 @@ class Turns:
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_at(at, self._start)
-
-    def _start(self) -> None:
-        self._timer = None
-        for ticket in self._pacer.due(self._loop.time()):
-            host, waiter = self._waiters[ticket]
-            if waiter.done():  # cancelled, and has not run since
-                self._pacer.leave(host, self._loop.time())
-            else:
-                waiter.set_result(None)
-        self._arm()
+        self._timer = self._loop.call_at(at, self._tick)

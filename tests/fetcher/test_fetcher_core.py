@@ -127,7 +127,7 @@ def test_the_gap_is_the_larger_of_ours_and_the_sites_within_the_cap() -> None:
         body = b"User-agent: *\nCrawl-delay: " + delay
         response = WireResponse(status=200, headers=[], body=body)
         facts = robots_facts.answered(response, None, policy, 0)
-        gaps.append(core.gap(request(gap=2), facts, cap=300))
+        gaps.append(core.gap(2, facts, cap=300))
     assert gaps == [2, 10, 300, 2]
 
 

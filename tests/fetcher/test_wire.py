@@ -182,7 +182,7 @@ async def test_a_page_comes_whole_with_its_facts(web: Web) -> None:
         ("etag", '"x"'),
         ("x-srv", "caf\xe9"),
     ]
-    assert (completed.address, completed.fetcher) == ("127.0.1.1", "f")
+    assert (completed.address, completed.fetcher) == ("127.0.1.1", "f/0")
     assert completed.first_byte is not None
     assert 0 <= completed.first_byte <= completed.elapsed
     assert b"\r\nuser-agent: Recrawl/1 (+https://example.org/recrawl)\r\n" in web.heads[-1]

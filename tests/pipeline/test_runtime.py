@@ -374,3 +374,21 @@ def probe(log: Path, path: str) -> tuple[int, str]:
     except HTTPError as error:
         with error:
             return error.code, error.read().decode()
+
+
+def test_work_on_a_partition_ends_before_another_process_gets_it(
+    kafka: Settings, tmp_path: Path
+) -> None:
+    """D6: one host is never asked by two fetchers at once, rebalances included."""
+    for partition in range(2):
+        produce(kafka, [seed(f"slow:20:{partition}")], partition)
+    with echo(kafka, tmp_path / "a"):
+        eventually(lambda: "assigned" in (tmp_path / "a").read_text(), "the first has both")
+        time.sleep(1)
+        with echo(kafka, tmp_path / "b"):
+            given_up = "given up, done again elsewhere"
+            eventually(lambda: given_up in (tmp_path / "a").read_text(), "the first gives up one")
+            eventually(lambda: len(pages(kafka)) == 2, "both are done")
+    assert pages(kafka) == ["slow:20:0", "slow:20:1"]
+    log = (tmp_path / "a").read_text()
+    assert log.index(given_up) < log.index("revoked")

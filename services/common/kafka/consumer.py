@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import cast
 
 import confluent_kafka
@@ -38,6 +38,13 @@ TROUBLED_FOR = 30.0
 """Seconds that an error of a topic makes us unready."""
 
 
+RELEASE_WITHIN = 5.0
+"""Seconds that a partition is kept for `release`; the others of the group wait as long."""
+
+Release = Callable[[Callable[[Incoming], bool]], Awaitable[None]]
+"""Ends the work on the records for which the argument is true."""
+
+
 class Consumer:
     """The records of some topics for one service. It belongs to the running event loop.
 
@@ -45,14 +52,24 @@ class Consumer:
     """
 
     def __init__(
-        self, settings: Kafka, service: str, topics: Sequence[Topic], *, in_hand: int = 1000
+        self,
+        settings: Kafka,
+        service: str,
+        topics: Sequence[Topic],
+        *,
+        in_hand: int = 1000,
+        release: Release | None = None,
     ) -> None:
+        """`release` ends what is under way of partitions before another consumer gets them."""
         self._settings = settings
         self._topics = {options.physical(settings, topic): topic for topic in topics}
         self._loop = asyncio.get_running_loop()
         self._ready: deque[Incoming] = deque()
         self._arrived = asyncio.Event()
         self._hand = Hand(in_hand)
+        self._release = release
+        self._since: dict[Place, float] = {}
+        """When each partition became ours, by the monotonic clock."""
         self._lock = threading.Lock()
         """Held around every use of `_hand`."""
         self._closing = threading.Event()
@@ -142,6 +159,11 @@ class Consumer:
         if self._fault:
             raise Stop(f"a fault in the consumer: {self._fault}")
 
+    def drop(self, message: Incoming) -> None:
+        """The record was given up: whoever has its partition next begins it anew."""
+        with self._lock:
+            self._hand.drop(self._place(message), message.offset)
+
     def problems(self) -> list[str]:
         """Why nothing arrives at the moment; empty if nothing is wrong."""
         found = []
@@ -221,6 +243,7 @@ class Consumer:
             key=message.key(),
             value=taken[1],
             timestamp=timestamp,
+            since=self._since.get((name, number), 0.0),
         )
 
     def _expire(self, wall: float) -> None:
@@ -295,6 +318,7 @@ class Consumer:
     ) -> None:
         with self._lock:
             self._hand.assign(_places(assigned))
+        self._since.update(dict.fromkeys(_places(assigned), time.monotonic()))
         consumer.incremental_assign(assigned)
         # A partition that was paused when it was lost comes back paused (seen with 2.16).
         consumer.resume(assigned)
@@ -372,7 +396,16 @@ class Consumer:
         gone = set(_places(partitions))
         with self._lock:
             self._hand.forget(gone)
-        self._loop.call_soon_threadsafe(self._drop_ready, gone)
+        try:
+            ended = asyncio.run_coroutine_threadsafe(self._let_go(gone), self._loop)
+            ended.result(RELEASE_WITHIN)
+        except TimeoutError:
+            _log.warning("work on partitions that are not ours any more does not end")
+
+    async def _let_go(self, gone: set[Place]) -> None:
+        self._drop_ready(gone)
+        if self._release is not None:
+            await self._release(lambda message: self._place(message) in gone)
 
     def _drop_ready(self, gone: set[Place]) -> None:
         """Drop records of partitions that are not ours any more and were not begun."""

@@ -16,3 +16,5 @@ class Incoming:
     key: bytes | None
     value: bytes | None
     timestamp: float
+    since: float = float("-inf")
+    """When its partition became ours, by the monotonic clock; another had it before, perhaps."""

@@ -84,10 +84,9 @@ class Http:
             "write": settings.read_timeout,
         }
 
-    async def prepare(self, url: Url, options: Options) -> None:
+    async def prepare(self, url: Url, options: Options) -> tuple[str, ...]:
         """See `protocols.port.Prepares`: the name is looked up, unless a proxy will."""
-        if options.proxy is None:
-            await self._network.prepare(url.hostname)
+        return await self._network.prepare(url.hostname) if options.proxy is None else ()
 
     async def fetch(self, request: WireRequest) -> WireResponse:
         """See `protocols.Protocol.fetch`."""

@@ -77,5 +77,8 @@ class Prepares(typing.Protocol):
     Here it waits without holding a slot, so that hosts without an answer hold up no others.
     """
 
-    async def prepare(self, url: Url, options: Options) -> None:
-        """Get ready for a `fetch` of `url`, which will say what was wrong. Raises nothing."""
+    async def prepare(self, url: Url, options: Options) -> tuple[str, ...] | None:
+        """Get ready for a `fetch` of `url`, which will say what was wrong. Raises nothing.
+
+        Returns the addresses that it may be sent to; None or empty where they are not known.
+        """
