@@ -60,7 +60,7 @@ def explain(
 
 def _root(seed: str, rules: Rules, limits: Limits) -> str:
     try:
-        url = parse(seed)
+        url = parse(seed, schemes=limits.schemes)
     except Drop:
         return ""  # it is refused for what it is, whatever the scope
     return root_of(url, limits.identity.name(url).host, rules.scope)

@@ -18,9 +18,11 @@ from services.common.settings import Settings
 from services.fetcher import core, robots_facts
 from services.fetcher.classify import FAILURES
 from services.fetcher.cookies import Cookies
+from services.fetcher.errands import Errands
 from services.fetcher.host_rules import NO_RULES, HostRules, Options
 from services.fetcher.protocols.port import (
     FetchFailed,
+    Module,
     Prepares,
     Protocol,
     WireRequest,
@@ -30,6 +32,7 @@ from services.fetcher.robots_cache import RobotsCache
 from services.fetcher.robots_facts import NONE, Facts, Policy
 from services.fetcher.turns import Turns
 
+NO_MODULES: Mapping[str, type[Module]] = {}
 ZSTD_LEVEL = 3
 THREAD_ABOVE = 512 * 1024
 """Bodies over this many octets are compressed off the event loop."""
@@ -48,9 +51,13 @@ class Download:
         version: str,
         fetcher: str,
         rules: HostRules = NO_RULES,
+        modules: Mapping[str, type[Module]] = NO_MODULES,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`clock` gives seconds since the epoch, as the scheduler's leases do."""
+        """`modules` are those that `rules` name.
+
+        `clock` gives seconds since the epoch, as the scheduler's leases do.
+        """
         own = settings.fetcher
         self._settings = own
         self._max_delay = settings.scheduler.max_crawl_delay
@@ -73,6 +80,9 @@ class Download:
             self._send,
             clock,
         )
+        errands = Errands(protocols, self._robots, self._options, self._user_agent)
+        self._modules = {name: kind(settings, errands) for name, kind in modules.items()}
+        self._slots = {name: asyncio.Semaphore(it.slots) for name, it in self._modules.items()}
         self._compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
 
     async def run(self, request: FetchRequested) -> FetchCompleted | None:
@@ -101,7 +111,7 @@ class Download:
         except TimeoutError:
             metrics.requests_expired.inc()
             return None
-        if core.worth_a_ping(request, url, self._settings.head_above):
+        if not self._module(url) and core.worth_a_ping(request, url, self._settings.head_above):
             answer = await self._ping(fetch, url)
             if answer is not None:
                 return _counted(answer)
@@ -113,8 +123,10 @@ class Download:
         return _counted(completed)
 
     async def close(self) -> None:
-        """End what runs in the background; the protocols stay open."""
+        """End what runs in the background, and the modules; the protocols stay open."""
         await self._robots.close()
+        for module in self._modules.values():
+            await module.close()
 
     async def _facts(self, url: urls.Url, request: FetchRequested) -> Facts:
         if url.scheme not in core.ROBOTS_SCHEMES:
@@ -123,7 +135,8 @@ class Download:
 
     async def _turns_begin(self, url: urls.Url, request: FetchRequested, facts: Facts) -> None:
         await self._prepare(url)
-        await self.turns.begin(url.host, core.gap(request, facts, self._max_delay))
+        gap = core.gap(request, facts, self._max_delay)
+        await self.turns.begin(url.host, gap, self._slots.get(self._module(url)))
 
     async def _prepare(self, url: urls.Url) -> None:
         protocol = self._preparing.get(url.scheme)
@@ -172,7 +185,8 @@ class Download:
         options, cookie = self._circumstances(url)
         limit, agent = self._settings.max_body, self._user_agent
         wire = core.page_request(request, url, agent, limit, options=options, cookie=cookie)
-        response = await self._protocols[url.scheme].fetch(wire)
+        carrier = self._modules.get(self._module(url)) or self._protocols[url.scheme]
+        response = await carrier.fetch(wire)
         keeps = options.cookies == "host"
         return response, keeps and self._cookies.take(url.host, url.href, response.headers)
 
@@ -183,7 +197,11 @@ class Download:
         return options, self._cookies.header(url.host, url.href) if keeps else ""
 
     def _options(self, url: urls.Url) -> Options:
-        return self._rules.options(url.hostname)
+        return self._rules.options(url.hostname, url.path)
+
+    def _module(self, url: urls.Url) -> str:
+        """The name of the module that a rule chooses for `url`; empty for none."""
+        return self._options(url).module if url.scheme in core.ROBOTS_SCHEMES else ""
 
     async def _packed(self, completed: FetchCompleted) -> FetchCompleted:
         """The same with its body compressed: here once, for everyone after us."""
@@ -197,8 +215,10 @@ class Download:
             packed = self._compressor.compress(body)
         return msgspec.structs.replace(completed, body=packed)
 
-    async def _send(self, request: WireRequest, gap: float) -> WireResponse:
+    async def _send(self, request: WireRequest, gap: float | None) -> WireResponse:
         host = request.url.host
+        if gap is None:
+            return await self._protocols[request.url.scheme].fetch(request)
         await self._prepare(request.url)
         await self.turns.begin(host, gap)
         try:

@@ -13,8 +13,8 @@ from services.fetcher import core, robots_facts
 from services.fetcher.protocols.port import FetchFailed, WireRequest, WireResponse
 from services.fetcher.robots_facts import Facts, Policy
 
-Send = Callable[[WireRequest, float], Awaitable[WireResponse]]
-"""Sends one request in its host's turn, the given gap after the host's last one."""
+Send = Callable[[WireRequest, float | None], Awaitable[WireResponse]]
+"""Sends one request in its host's turn, the given gap after the host's last one; None: at once."""
 
 
 class RobotsCache:
@@ -37,14 +37,20 @@ class RobotsCache:
         self._known: OrderedDict[str, Facts] = OrderedDict()
         self._reading: dict[str, asyncio.Task[Facts]] = {}
 
-    async def facts(self, url: urls.Url, gap: float) -> Facts:
-        """What is known of `url`'s host, read now if nothing fresh is; `gap` paces the reading."""
+    async def facts(self, url: urls.Url, gap: float | None) -> Facts:
+        """What is known of `url`'s host, read now if nothing fresh is; `gap` paces the reading.
+
+        None is for a page under way, which has a turn and cannot wait for another: the reading is
+        out of turn, and one that waits for its own is not waited for if old facts are there.
+        """
         origin = f"{url.scheme}://{url.host}"
         known = self._known.get(origin)
         if known is not None and self._clock() < known.until:
             self._known.move_to_end(origin)
             return known
         reading = self._reading.get(origin)
+        if reading is not None and gap is None and known is not None:
+            return known
         if reading is None:
             reading = asyncio.create_task(self._read(origin, gap))
             self._reading[origin] = reading
@@ -58,7 +64,7 @@ class RobotsCache:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _read(self, origin: str, gap: float) -> Facts:
+    async def _read(self, origin: str, gap: float | None) -> Facts:
         try:
             new = await self._follow(urls.parse(f"{origin}/robots.txt"), gap)
             facts = robots_facts.merged(new, self._known.get(origin))
@@ -71,7 +77,7 @@ class RobotsCache:
         finally:
             del self._reading[origin]
 
-    async def _follow(self, url: urls.Url, gap: float) -> Facts:
+    async def _follow(self, url: urls.Url, gap: float | None) -> Facts:
         seen: set[str] = set()
         while len(seen) <= robots_facts.MAX_REDIRECTS and url.href not in seen:
             try:

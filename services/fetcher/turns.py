@@ -19,29 +19,31 @@ class Turns:
         self._tickets = count()
         self._loop = asyncio.get_running_loop()
         self._waiters: dict[int, tuple[str, asyncio.Future[None]]] = {}
-        self._running: dict[str, float] = {}
+        self._running: dict[str, tuple[float, asyncio.Semaphore]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    async def begin(self, host: str, gap: float) -> None:
+    async def begin(self, host: str, gap: float, slots: asyncio.Semaphore | None = None) -> None:
         """Return when it is our turn at `host`, `gap` seconds after its last turn's end.
 
+        `slots` are those of a module that has its own.
         Whoever gets here calls `end`; whoever is cancelled before does not.
         """
         ticket = next(self._tickets)
         if not self._pacer.enter(host, ticket, gap, self._loop.time()):
             await self._wait(host, ticket)
         try:
-            await self._slots.acquire()
+            slots = slots or self._slots
+            await slots.acquire()
         except asyncio.CancelledError:
             self._leave(host)
             raise
-        self._running[host] = self._loop.time()
+        self._running[host] = (self._loop.time(), slots)
         metrics.fetch_slots_busy.inc()
 
     def end(self, host: str) -> None:
         """The request is over: free the slot, start the host's gap."""
-        del self._running[host]
-        self._slots.release()
+        _, slots = self._running.pop(host)
+        slots.release()
         metrics.fetch_slots_busy.dec()
         self._leave(host)
 
@@ -51,7 +53,7 @@ class Turns:
         May be called from another thread.
         """
         now = self._loop.time()
-        return now - min(list(self._running.values()), default=now)
+        return now - min((since for since, _ in list(self._running.values())), default=now)
 
     async def _wait(self, host: str, ticket: int) -> None:
         waiter = self._loop.create_future()

@@ -6,7 +6,7 @@ fetcher asks). Links carry the rules of their seed on, unchanged but for a seed 
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -48,6 +48,7 @@ class Limits:
     max_url_length: int
     max_record: int
     """Octets that a produced record may have."""
+    schemes: Container[str] = urls.SCHEMES
     identity: IdentityRules = field(default_factory=IdentityRules)
     traps: Thresholds = field(default_factory=Thresholds)
 
@@ -83,7 +84,7 @@ def admit_seed(value: bytes | None, limits: Limits) -> Admission:
     Raises:
         DeadLetter: with a reason of `seeds.REASONS`.
     """
-    seed, url = seeds.read(value, limits.max_url_length)
+    seed, url = seeds.read(value, limits.max_url_length, limits.schemes)
     scope = seed.scope or limits.default_scope
     named = limits.identity.name(url)
     rules = Rules(
@@ -116,7 +117,7 @@ def admit_links(discovered: UrlDiscovered, memory: Memory, limits: Limits, now: 
     """
     if discovered.depth < 0:
         raise DeadLetter("schema", "`depth` must not be negative")
-    rules = _rules(discovered, limits.identity)
+    rules = _rules(discovered, limits)
     page = _Page(discovered, rules, memory, limits, year_of(now))
     if rules.max_depth is not None and discovered.depth > rules.max_depth:
         page.result.refused.update({"depth": len(discovered.links)} if discovered.links else ())
@@ -166,7 +167,7 @@ class _Page:
         if link.rel and "nofollow" in link.rel.lower().split():
             return "nofollow"
         try:
-            url = parse(link.url)
+            url = parse(link.url, schemes=self._limits.schemes)
         except BadUrl as error:
             return error.reason
         named = self._limits.identity.name(url)
@@ -191,7 +192,7 @@ class _Page:
             result.merged[rule] += 1
         digest = fingerprint(named.identity)
         key = digest + self._suffix
-        moved = bool(link.rel) and _is_move(link, named, self._source, self._limits.identity)
+        moved = bool(link.rel) and _is_move(link, named, self._source, self._limits)
         if key in result.passed or (not moved and self._memory.passed.knows(key, self._depth)):
             result.repeated += 1
             return None
@@ -212,7 +213,7 @@ class _Page:
         return None
 
 
-def _is_move(link: Link, named: Named, source: str, identity: IdentityRules) -> bool:
+def _is_move(link: Link, named: Named, source: str, limits: Limits) -> bool:
     """Whether a redirect leads to another writing of the URL that it comes from.
 
     Both have one identity, so the target would pass for known and never be fetched.
@@ -220,12 +221,13 @@ def _is_move(link: Link, named: Named, source: str, identity: IdentityRules) -> 
     if "redirect" not in link.rel or link.url == source:
         return False
     try:
-        return identity.name(parse(source)).identity == named.identity
+        known = parse(source, schemes=limits.schemes)
+        return limits.identity.name(known).identity == named.identity
     except BadUrl:
         return False
 
 
-def _rules(discovered: UrlDiscovered, identity: IdentityRules) -> Rules:
+def _rules(discovered: UrlDiscovered, limits: Limits) -> Rules:
     """The rules that the links are judged by: their seed's.
 
     A seed that moved takes its scope along: who seeds `example.org` and is sent on to
@@ -238,10 +240,10 @@ def _rules(discovered: UrlDiscovered, identity: IdentityRules) -> Rules:
     if "redirect" not in target.rel:
         return rules
     try:
-        url = parse(target.url)
+        url = parse(target.url, schemes=limits.schemes)
     except BadUrl:
         return rules
-    return replace(rules, root=root_of(url, identity.name(url).host, rules.scope))
+    return replace(rules, root=root_of(url, limits.identity.name(url).host, rules.scope))
 
 
 def _parts(admitted: list[AdmittedUrl], max_record: int) -> Iterator[list[AdmittedUrl]]:

@@ -45,7 +45,7 @@ def judge(raw: str, rules: Rules, depth: int, limits: Limits, now: float) -> Ver
     admission = admit_links(link, memory, limits, now)
     refused = next(iter(admission.refused), None)
     try:
-        url = parse(raw)
+        url = parse(raw, schemes=limits.schemes)
     except BadUrl:
         return Verdict(url=None, named=None, steps=[], refused=refused)
     return Verdict(
