@@ -57,6 +57,7 @@ class Visit:
         self._budget = parts.Budget(settings.requests, settings.octets)
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._state = _State()
+        self._context: BrowserContext | None = None
         self._loop = asyncio.get_running_loop()
 
     async def run(self, running: Running) -> tuple[bytes, bool]:
@@ -67,22 +68,21 @@ class Visit:
         Raises:
             FetchFailed: `browser-crash` or `browser-timeout`.
         """
-        context: BrowserContext | None = None
         try:
-            context, page = await self._bounded(self._open(running), PATIENCE)
+            page = await self._bounded(self._open(running), PATIENCE)
             await self._load(page)
-            text = await self._bounded(self._read(context, page), PATIENCE)
+            text = await self._bounded(self._read(page), PATIENCE)
         except Error as error:
             raise FetchFailed("browser-crash", str(error)) from error
         finally:
-            if context is not None and not await _closed(context):
+            if self._context is not None and not await _closed(self._context):
                 _log.warning("the browser does not let go of a page, and is killed")
                 await asyncio.to_thread(running.kill)
         return parts.document(text, self._state.away, self._request.limit)
 
-    async def _open(self, running: Running) -> tuple[BrowserContext, Page]:
+    async def _open(self, running: Running) -> Page:
         headers = dict(self._request.headers)
-        context = await running.browser.new_context(
+        context = self._context = await running.browser.new_context(
             user_agent=headers.get("user-agent"),
             service_workers="block",
             accept_downloads=False,
@@ -95,7 +95,7 @@ class Visit:
         context.on("page", _refuse_popup)
         page.on("crash", lambda _: self._state.crashed.set())
         running.browser.on("disconnected", lambda _: self._state.crashed.set())
-        return context, page
+        return page
 
     async def _load(self, page: Page) -> None:
         """Wait until the page is there and quiet, or its time is over."""
@@ -112,8 +112,8 @@ class Visit:
                 return
             await asyncio.sleep(_LOOK)
 
-    async def _read(self, context: BrowserContext, page: Page) -> str:
-        session = await context.new_cdp_session(page)
+    async def _read(self, page: Page) -> str:
+        session = await page.context.new_cdp_session(page)
         tree = await session.send("Page.getFrameTree")
         frame = tree["frameTree"]["frame"]["id"]
         world = await session.send("Page.createIsolatedWorld", {"frameId": frame})
