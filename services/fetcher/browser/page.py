@@ -68,6 +68,7 @@ class Visit:
         Raises:
             FetchFailed: `browser-crash` or `browser-timeout`.
         """
+        running.browser.on("disconnected", self._crashed)
         try:
             page = await self._bounded(self._open(running), PATIENCE)
             await self._load(page)
@@ -75,10 +76,14 @@ class Visit:
         except Error as error:
             raise FetchFailed("browser-crash", str(error)) from error
         finally:
+            running.browser.remove_listener("disconnected", self._crashed)
             if self._context is not None and not await _closed(self._context):
                 _log.warning("the browser does not let go of a page, and is killed")
                 await asyncio.to_thread(running.kill)
         return parts.document(text, self._state.away, self._request.limit)
+
+    def _crashed(self, _: object) -> None:
+        self._state.crashed.set()
 
     async def _open(self, running: Running) -> Page:
         headers = dict(self._request.headers)
@@ -93,8 +98,7 @@ class Visit:
         await context.route_web_socket("**/*", _refuse_socket)
         page = await context.new_page()
         context.on("page", _refuse_popup)
-        page.on("crash", lambda _: self._state.crashed.set())
-        running.browser.on("disconnected", lambda _: self._state.crashed.set())
+        page.on("crash", self._crashed)
         return page
 
     async def _load(self, page: Page) -> None:
@@ -102,15 +106,18 @@ class Visit:
         end = self._loop.time() + self._settings.timeout
         state = self._state
         state.active_at = self._loop.time()
+        loading = asyncio.create_task(page.goto(self._request.url.href))
         try:
-            await self._bounded(page.goto(self._request.url.href), self._settings.timeout)
-        except FetchFailed as error:
-            if error.reason != "browser-timeout":
-                raise
-        while (now := self._loop.time()) < end and not state.crashed.is_set():
-            if not state.busy and now - state.active_at >= self._settings.quiet:
-                return
-            await asyncio.sleep(_LOOK)
+            while (now := self._loop.time()) < end and not state.crashed.is_set():
+                # Who is sent away may never hear that the page was loaded.
+                there = loading.done() or state.away
+                if there and not state.busy and now - state.active_at >= self._settings.quiet:
+                    break
+                await asyncio.sleep(_LOOK)
+        finally:
+            loading.cancel()
+            # Its error says that a script led away, or that the browser died, which shows.
+            await asyncio.gather(loading, return_exceptions=True)
 
     async def _read(self, page: Page) -> str:
         session = await page.context.new_cdp_session(page)
