@@ -10,9 +10,11 @@ from typing import Any
 import psutil
 import pytest
 import zstandard
+from playwright.async_api import Error
 
 from services.common.records import FetchCompleted, FetchRequested
 from services.common.settings import Browser
+from services.fetcher.browser.chromium import Chromium
 from services.fetcher.download import Download
 
 pytestmark = pytest.mark.skipif(
@@ -183,6 +185,20 @@ async def test_what_a_page_must_not_have_is_never_asked_for(
     for name in ("private", "closed", "post", "socket"):
         assert f"<p>no {name}</p>" in text
     assert sorted(site.asked) == ["/", "/robots.txt"]
+
+
+@pytest.mark.parametrize("host", ["127.0.1.1", "127.0.0.1", "localhost"])
+async def test_chromium_itself_reaches_nothing(site: Site, host: str) -> None:
+    """NET-05: what would slip past our routes finds no network, names and addresses alike."""
+    chromium = Chromium(Browser())
+    try:
+        async with chromium.use() as running:
+            page = await running.browser.new_page()
+            with pytest.raises(Error, match="ERR_"):
+                await page.goto(site.url(host=host))
+    finally:
+        await chromium.close()
+    assert site.asked == []
 
 
 async def test_a_script_that_leads_away_leaves_the_page_and_a_link(
