@@ -155,6 +155,7 @@ class Chromium:
             return running
 
     async def _start(self) -> Running:
+        driver: Playwright | None = None
         try:
             async with asyncio.timeout(_START):
                 driver = await async_playwright().start()
@@ -172,8 +173,9 @@ class Chromium:
                 running = await asyncio.to_thread(Running, driver, browser, mark)
         except (Error, OSError, TimeoutError) as error:
             _log.exception("the browser does not start")
-            with contextlib.suppress(Exception):
-                await driver.stop()
+            if driver is not None:
+                with contextlib.suppress(Error):
+                    await driver.stop()
             raise FetchFailed("browser-crash", str(error)) from error
         self._all.add(running)
         if self._watch is None:

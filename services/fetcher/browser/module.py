@@ -4,6 +4,7 @@ The response comes first and as ever: a redirect, an error, or anything but a wh
 is handed on as it is, and takes no browser.
 """
 
+import logging
 from dataclasses import replace
 
 from services.common import metrics
@@ -12,6 +13,8 @@ from services.fetcher.browser import parts
 from services.fetcher.browser.chromium import Chromium
 from services.fetcher.browser.page import Visit
 from services.fetcher.protocols.port import Errands, FetchFailed, WireRequest, WireResponse
+
+_log = logging.getLogger(__name__)
 
 _CONDITIONS = frozenset({"if-none-match", "if-modified-since"})
 
@@ -38,9 +41,7 @@ class Browser:
         ):
             return response
         try:
-            async with self._chromium.use() as running:
-                visit = Visit(self._settings, self._errands, request, response)
-                body, cut = await visit.run(running)
+            body, cut = await self._render(request, response)
         except FetchFailed as error:
             metrics.pages_rendered.labels(error.reason).inc()
             raise
@@ -52,6 +53,16 @@ class Browser:
             damage="size-limit" if cut else "",
             rendered=True,
         )
+
+    async def _render(self, request: WireRequest, response: WireResponse) -> tuple[bytes, bool]:
+        try:
+            async with self._chromium.use() as running:
+                return await Visit(self._settings, self._errands, request, response).run(running)
+        except FetchFailed:
+            raise
+        except Exception as error:  # the edge: one bad page must not stop the rest
+            _log.exception("unexpected error of a page in the browser")
+            raise FetchFailed("internal", str(error)) from error
 
     async def close(self) -> None:
         """See `Protocol.close`."""
