@@ -5,7 +5,9 @@ has the images; else local Java processes. With none of these the tests fail and
 install.
 """
 
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -68,6 +70,18 @@ def own_settings(engines: Endpoints, data_dir: Path) -> Iterator[Settings]:
     )
     yield own
     forget(own)
+
+
+@pytest.fixture(scope="session")
+def outsider(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with docs/examples/recrawl-file installed in it, as an outsider's package."""
+    base = tmp_path_factory.mktemp("outsider")
+    shutil.copytree(CHECKOUT / "docs" / "examples" / "recrawl-file", base / "source")
+    uv = Path(sys.executable).with_name("uv")
+    options = ["--quiet", "--offline", "--no-config", "--no-deps", "--python", sys.executable]
+    where = ["--target", str(base / "installed"), str(base / "source")]
+    subprocess.run([str(uv), "pip", "install", *options, *where], check=True)
+    return base / "installed"
 
 
 @pytest.fixture(scope="session")

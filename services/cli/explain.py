@@ -92,7 +92,7 @@ def _hosts(settings: Settings) -> Hosts:
 
 def _root(seed: str, rules: Rules, limits: Limits, hosts: Hosts, now: float) -> str:
     try:
-        url = mapped(parse(seed), hosts, now)
+        url = mapped(parse(seed, schemes=limits.schemes), hosts, now)
     except Drop:
         return ""  # it is refused for what it is, whatever the scope
     return root_of(url, limits.identity.name(url).host, rules.scope)

@@ -62,6 +62,12 @@ fetch_slots_busy = Gauge("recrawl_fetch_slots_busy", "Downloads under way.")
 fetch_oldest_seconds = Gauge(
     "recrawl_fetch_oldest_seconds", "Age of the download that has been under way longest."
 )
+pages_rendered = Counter("recrawl_pages_rendered_total", "Pages given to the browser.", ["result"])
+page_parts = Counter(
+    "recrawl_page_parts_total",
+    "What pages in the browser asked for: fetched, or why not.",
+    ["result"],
+)
 
 pages_parsed = Counter("recrawl_pages_parsed_total", "Pages read.", ["verdict"])
 parse_failures = Counter("recrawl_parse_failures_total", "Parses that failed.", ["reason"])

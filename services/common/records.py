@@ -183,6 +183,8 @@ class FetchCompleted(Record, frozen=True, kw_only=True):
     address: str | None = None
     distrust: str = ""
     """Why the server's certificate is not trusted; only where a rule says to go on anyway."""
+    rendered: bool = False
+    """The body is the document that a browser made of the response, scripts and all."""
     fetcher: str = ""
 
 

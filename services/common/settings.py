@@ -62,6 +62,9 @@ class Frontier(_Group):
 
     default_scope: Scope = "host"
     """Scope of seeds that name none."""
+    schemes: list[str] = ["http", "https"]
+    """URL schemes admitted, as a JSON list: those of the protocols that the fetchers have
+    (docs/protocols.md). Others are refused (`scheme`)."""
     rules_file: Path | None = None
     """TOML file of identity rules by host (docs/identity.md); none: the standard alone. Who
     looks pages up by URL (`recrawl page`, `recrawl explain`) needs the same file."""
@@ -199,13 +202,34 @@ class Fetcher(_Group):
     against private addresses still holds."""
     rules_file: Path | None = None
     """TOML file with options per host (docs/fetching.md): proxy, egress address, TLS, cookies,
-    headers, size, media types, ports. Read once, at the start."""
+    headers, size, media types, ports, browser. Read once, at the start."""
     robots_ttl: float = Field(default=86_400, gt=0)
     """How long a robots.txt is used before it is read again."""
     robots_cache: int = Field(default=10_000, ge=1)
     """Hosts whose robots.txt is kept in memory."""
     robots_retry: float = Field(default=300, gt=0)
     """How long an unreachable robots.txt keeps its host closed before another try."""
+
+
+class Browser(_Group):
+    """How pages are rendered whose rule says `module = "browser"`. Durations in seconds."""
+
+    path: Path | None = None
+    """Chromium's program; None takes `chromium` from the PATH. None is ever downloaded."""
+    pages: int = Field(default=2, ge=1)
+    """Pages at once in one fetcher, each in a process of its own, besides the fetcher's slots."""
+    timeout: float = Field(default=20, gt=0)
+    """From the document to the end of its scripts' work; what is there then is the page."""
+    quiet: float = Field(default=0.5, ge=0)
+    """Once loaded, a page is done when it has asked for nothing for this long."""
+    requests: int = Field(default=60, ge=0)
+    """Scripts, styles and data that one page may ask for."""
+    octets: int = Field(default=20 * 1024 * 1024, ge=0)
+    """Octets of them together, decoded."""
+    memory: int = Field(default=1 << 30, ge=128 << 20)
+    """Octets that one page's process may have resident; at more it is killed."""
+    recycle: int = Field(default=200, ge=1)
+    """Pages after which the browser is replaced by a new one."""
 
 
 class Parser(_Group):
@@ -287,6 +311,7 @@ class Settings(BaseSettings):
     frontier: Frontier = Frontier()
     scheduler: Scheduler = Scheduler()
     fetcher: Fetcher = Fetcher()
+    browser: Browser = Browser()
     parser: Parser = Parser()
     health: Health = Health()
     runtime: Runtime = Runtime()

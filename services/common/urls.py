@@ -25,9 +25,19 @@ from services.common.errors import Drop
 from services.common.identity import identity_of
 from services.common.queries import encode_query
 
-__all__ = ["REASONS", "SCHEMES", "BadUrl", "Url", "fingerprint", "parse", "registered_domain"]
+__all__ = [
+    "KNOWN",
+    "REASONS",
+    "SCHEMES",
+    "BadUrl",
+    "Url",
+    "fingerprint",
+    "parse",
+    "registered_domain",
+]
 
 SCHEMES = frozenset({"http", "https"})
+"""The schemes of the protocols that are built in."""
 REASONS = ("empty", "scheme", "host", "port", "malformed")
 
 _NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
@@ -36,6 +46,15 @@ _EDGES = "".join(map(chr, range(0x21)))
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _AUTHORITY = re.compile(r"[/\\]{2,}([^/\\?#]*)")
 _MAX_PORT = 65535
+
+
+class _Every(Container[str]):
+    def __contains__(self, scheme: object) -> bool:
+        return True
+
+
+KNOWN: Container[str] = _Every()
+"""Any scheme: for URLs that the frontier once admitted, whatever its setting was then."""
 
 
 class BadUrl(Drop):
@@ -73,7 +92,8 @@ def parse(
     """The URL that `raw` means on a page at `base`; without `base` it must be absolute.
 
     `charset` is the page's encoding, which its links' queries are written in; None for UTF-8.
-    `schemes` are those of the protocols at hand; a URL always needs a host.
+    `schemes` are those that are wanted, besides the base's own: a page leads to others of its
+    protocol, but no web page leads to a file. A URL always needs a host.
 
     Raises:
         BadUrl: with a reason of `REASONS`; nothing else, whatever the strings hold.
@@ -86,7 +106,7 @@ def parse(
         raise _refusal(raw, base, schemes) from error
     href = parsed.href
     scheme = href[: href.index(":")]
-    if scheme not in schemes:
+    if scheme not in schemes and not (base and base.startswith(f"{scheme}:")):
         raise BadUrl("scheme", scheme)
     if "@" in href and parsed.has_credentials():
         parsed.username = parsed.password = ""

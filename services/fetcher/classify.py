@@ -66,6 +66,8 @@ FAILURES = {
         Verdict(Outcome.TRANSIENT, "read-timeout"),
         Verdict(Outcome.TRANSIENT, "write-timeout"),
         Verdict(Outcome.TRANSIENT, "total-timeout"),
+        Verdict(Outcome.TRANSIENT, "browser-crash"),
+        Verdict(Outcome.TRANSIENT, "browser-timeout"),
         Verdict(Outcome.TRANSIENT, "robots-unreachable"),
         Verdict(Outcome.TRANSIENT, "held-back"),
         Verdict(Outcome.TRANSIENT, "internal"),

@@ -128,6 +128,30 @@ def robots_request(url: Url, user_agent: str, options: Options = DEFAULT) -> Wir
     return WireRequest(url=url, headers=headers, limit=MAX_BYTES + 1, options=options)
 
 
+def part_request(
+    url: Url,
+    user_agent: str,
+    limit: int,
+    *,
+    options: Options = DEFAULT,
+    headers: tuple[tuple[str, str], ...] = (),
+) -> WireRequest:
+    """The wire request for what a page asks for besides itself; `headers` are the page's."""
+    options = replace(options, keep_types=(), skip_types=())
+    own = dict(_common(user_agent, options))
+    theirs = {name: value for name, value in headers if _FIELD_VALUE.fullmatch(value)}
+    return WireRequest(
+        url=url,
+        headers=tuple((theirs | own | _accepted(theirs)).items()),
+        limit=limit,
+        options=options,
+    )
+
+
+def _accepted(headers: dict[str, str]) -> dict[str, str]:
+    return {"accept": headers["accept"]} if "accept" in headers else {}
+
+
 def lease_left(request: FetchRequested, now: float) -> float:
     """Seconds in which the request must start; not positive when the lease is over.
 
@@ -223,6 +247,7 @@ def _report(
         crawl_delay=fetch.facts.crawl_delay if fetch.facts else None,
         address=response.address if response else None,
         distrust=response.distrust if response else "",
+        rendered=response.rendered if response else False,
         fetcher=fetch.fetcher,
     )
 

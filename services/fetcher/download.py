@@ -19,9 +19,11 @@ from services.common.settings import Settings
 from services.fetcher import core, robots_facts
 from services.fetcher.classify import FAILURES, UNREACHABLE
 from services.fetcher.cookies import Cookies
+from services.fetcher.errands import Errands
 from services.fetcher.host_rules import NO_RULES, HostRules, Options
 from services.fetcher.protocols.port import (
     FetchFailed,
+    Module,
     Prepares,
     Protocol,
     WireRequest,
@@ -31,6 +33,7 @@ from services.fetcher.robots_cache import RobotsCache
 from services.fetcher.robots_facts import NONE, Facts, Policy
 from services.fetcher.turns import Claim, HeldBack, Turns
 
+NO_MODULES: Mapping[str, type[Module]] = {}
 ZSTD_LEVEL = 3
 THREAD_ABOVE = 512 * 1024
 """Bodies over this many octets are compressed off the event loop."""
@@ -49,9 +52,13 @@ class Download:
         version: str,
         fetcher: str,
         rules: HostRules = NO_RULES,
+        modules: Mapping[str, type[Module]] = NO_MODULES,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`clock` gives seconds since the epoch, as the scheduler's leases do."""
+        """`modules` are those that `rules` name.
+
+        `clock` gives seconds since the epoch, as the scheduler's leases do.
+        """
         own = settings.fetcher
         self._settings = own
         self._max_delay = settings.scheduler.max_crawl_delay
@@ -74,6 +81,9 @@ class Download:
             self._send,
             clock,
         )
+        errands = Errands(protocols, self._robots, self._options, self._user_agent)
+        self._modules = {name: kind(settings, errands) for name, kind in modules.items()}
+        self._slots = {name: asyncio.Semaphore(it.slots) for name, it in self._modules.items()}
         self._compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
 
     async def run(
@@ -114,7 +124,7 @@ class Download:
                 return core.refused(fetch, ruling)
             slot = await self._turns_begin(url, request.gap, facts, since)
         fetch = self._in_slot(fetch, slot)
-        if core.worth_a_ping(request, url, self._settings.head_above):
+        if not self._module(url) and core.worth_a_ping(request, url, self._settings.head_above):
             answer = await self._ping(fetch, url)
             if answer is not None:
                 return answer
@@ -127,10 +137,12 @@ class Download:
         return completed
 
     async def close(self) -> None:
-        """End what runs in the background; the protocols stay open."""
+        """End what runs in the background, and the modules; the protocols stay open."""
         await self._robots.close()
+        for module in self._modules.values():
+            await module.close()
 
-    def _in_slot(self, fetch: core.Fetch, slot: int) -> core.Fetch:
+    def _in_slot(self, fetch: core.Fetch, slot: str) -> core.Fetch:
         return replace(fetch, fetcher=f"{self._fetcher}/{slot}")
 
     async def _facts(self, url: urls.Url, request: FetchRequested, since: float) -> Facts:
@@ -140,11 +152,17 @@ class Download:
 
     async def _turns_begin(
         self, url: urls.Url, gap: float, facts: Facts, since: float = float("-inf")
-    ) -> int:
-        """The slot's number, when the turn has come."""
-        address = await self._address(url)
-        gap = core.gap(gap, facts, self._max_delay)
-        return await self.turns.begin(Claim(host=url.host, gap=gap, address=address, since=since))
+    ) -> str:
+        """The slot, when the turn has come: its number, or the module that has its own."""
+        claim = Claim(
+            host=url.host,
+            gap=core.gap(gap, facts, self._max_delay),
+            address=await self._address(url),
+            slots=self._slots.get(self._module(url)),
+            since=since,
+        )
+        number = await self.turns.begin(claim)
+        return self._module(url) or str(number)
 
     async def _address(self, url: urls.Url) -> str:
         """What the host shares with others; empty where that does not count."""
@@ -199,7 +217,8 @@ class Download:
         options, cookie = self._circumstances(url)
         limit, agent = self._settings.max_body, self._user_agent
         wire = core.page_request(request, url, agent, limit, options=options, cookie=cookie)
-        response = await self._protocols[url.scheme].fetch(wire)
+        carrier = self._modules.get(self._module(url)) or self._protocols[url.scheme]
+        response = await carrier.fetch(wire)
         keeps = options.cookies == "host"
         return response, keeps and self._cookies.take(url.host, url.href, response.headers)
 
@@ -210,7 +229,11 @@ class Download:
         return options, self._cookies.header(url.host, url.href) if keeps else ""
 
     def _options(self, url: urls.Url) -> Options:
-        return self._rules.options(url.hostname)
+        return self._rules.options(url.hostname, url.path)
+
+    def _module(self, url: urls.Url) -> str:
+        """The name of the module that a rule chooses for `url`; empty for none."""
+        return self._options(url).module if url.scheme in core.ROBOTS_SCHEMES else ""
 
     async def _packed(self, completed: FetchCompleted) -> FetchCompleted:
         """The same with its body compressed: here once, for everyone after us."""
@@ -224,9 +247,12 @@ class Download:
             packed = self._compressor.compress(body)
         return msgspec.structs.replace(completed, body=packed)
 
-    async def _send(self, request: WireRequest, gap: float, since: float) -> WireResponse:
+    async def _send(self, request: WireRequest, gap: float | None, since: float) -> WireResponse:
         url, trouble = request.url, None
-        await self._turns_begin(url, gap, NONE, since)
+        if gap is None:
+            return await self._protocols[url.scheme].fetch(request)
+        claim = Claim(host=url.host, gap=gap, address=await self._address(url), since=since)
+        await self.turns.begin(claim)
         try:
             response = await self._protocols[url.scheme].fetch(request)
             trouble = core.trouble(response, self._clock())

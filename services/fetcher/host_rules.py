@@ -1,19 +1,22 @@
-"""What the rules file says about a host: proxy, egress, TLS, cookies, headers, sizes, types, ports.
+"""What the rules file says about a host: proxy, egress, TLS, cookies, headers, sizes, module.
 
-Pure: the file's text comes in, options for a host name come out. Every rule whose pattern matches
+Pure: the file's text comes in, options for a URL come out. Every rule whose pattern matches
 applies, in the file's order; where two name the same option the later one wins.
 """
 
 import base64
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import msgspec
+
+from services.common.patterns import Pattern, compiled
 
 OWN = frozenset(
     ("host", "user-agent", "connection", "content-length", "transfer-encoding", "cookie", "te")
@@ -57,6 +60,8 @@ class Options:
     """Ports that may be connected to; empty for all but those of other protocols."""
     per_ip: bool = True
     """Shares `ip_slots` and `ip_gap` with the other hosts at its address."""
+    module: str = ""
+    """The module that fetches pages in the protocol's place; empty for none."""
 
 
 DEFAULT = Options()
@@ -69,6 +74,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """One `[[rule]]`; what it leaves out it does not decide."""
 
     hosts: Annotated[list[str], msgspec.Meta(min_length=1)]
+    paths: list[str] = []
     proxy: str | None = None
     egress: list[str] | None = None
     egress_by: Literal["host", "turn"] | None = None
@@ -80,26 +86,62 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     skip_types: list[str] | None = None
     ports: list[_Port] | None = None
     per_ip: bool | None = None
+    module: str | None = None
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rule: list[_Rule] = []
 
 
+class Decision(NamedTuple):
+    """One rule, as `parse` makes it."""
+
+    hosts: tuple[str, ...]
+    paths: tuple[Pattern, ...]
+    """One of them is found in the path and query; empty for every path."""
+    changes: dict[str, object]
+    """Options by name."""
+
+
 class HostRules:
-    """Options by host name."""
+    """Options by host name, and by path where a rule names paths."""
 
-    def __init__(self, rules: list[tuple[tuple[str, ...], dict[str, object]]]) -> None:
-        """`rules`: (patterns, what they decide), as `parse` makes them."""
+    def __init__(self, rules: list[Decision]) -> None:
         self._rules = rules
-        self.options = lru_cache(maxsize=10_000)(self._options)
+        self._for_host = lru_cache(maxsize=10_000)(self._of_host)
+        self.modules = frozenset(
+            str(rule.changes["module"]) for rule in rules if rule.changes.get("module")
+        )
+        """Those that some rule names."""
 
-    def _options(self, hostname: str) -> Options:
-        decided: dict[str, object] = {}
-        for patterns, changes in self._rules:
-            if any(fnmatchcase(hostname, pattern) for pattern in patterns):
-                decided |= changes
-        return replace(DEFAULT, **decided) if decided else DEFAULT  # type: ignore[arg-type] # by the names of its own fields
+    def options(self, hostname: str, path: str = "/") -> Options:
+        """What the rules say of a URL on `hostname` with this path and query."""
+        rules, options = self._for_host(hostname)
+        if not rules:
+            return options
+        return _merged(
+            rule.changes
+            for rule in rules
+            if not rule.paths or any(pattern.search(path) for pattern in rule.paths)
+        )
+
+    def _of_host(self, hostname: str) -> tuple[list[Decision], Options]:
+        """The host's rules where the path matters; else none, and the options."""
+        rules = [
+            rule
+            for rule in self._rules
+            if any(fnmatchcase(hostname, pattern) for pattern in rule.hosts)
+        ]
+        if any(rule.paths for rule in rules):
+            return rules, DEFAULT
+        return [], _merged(rule.changes for rule in rules)
+
+
+def _merged(changes: Iterable[dict[str, object]]) -> Options:
+    decided: dict[str, object] = {}
+    for change in changes:
+        decided |= change
+    return replace(DEFAULT, **decided) if decided else DEFAULT  # type: ignore[arg-type] # by the names of its own fields
 
 
 NO_RULES = HostRules([])
@@ -113,7 +155,14 @@ def parse(text: str) -> HostRules:
     """
     file = msgspec.toml.decode(text, type=_File)
     return HostRules(
-        [(tuple(pattern.lower() for pattern in rule.hosts), _decided(rule)) for rule in file.rule]
+        [
+            Decision(
+                tuple(pattern.lower() for pattern in rule.hosts),
+                tuple(compiled(pattern) for pattern in rule.paths),
+                _decided(rule),
+            )
+            for rule in file.rule
+        ]
     )
 
 
@@ -137,6 +186,8 @@ def _decided(rule: _Rule) -> dict[str, object]:
     }
     if rule.proxy is not None:
         decided["proxy"] = None if rule.proxy == "off" else _proxy(rule.proxy)
+    if rule.module == "off":
+        decided["module"] = ""
     if rule.headers is not None:
         decided["headers"] = tuple(_header(*item) for item in rule.headers.items())
     for address in rule.egress or ():

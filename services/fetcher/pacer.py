@@ -17,6 +17,7 @@ MAX_BACKOFF = 3600.0
 """Seconds; both as the scheduler has them."""
 _FOREVER = float("-inf")
 _FREE = -1
+_LENT = -2
 
 
 class Start(NamedTuple):
@@ -150,7 +151,7 @@ class Pacer:
         state = self._hosts[host]
         ticket = state.running
         assert ticket is not None  # noqa: S101 - the caller's side of the contract
-        heappush(self._free, state.slot)
+        self.lend(host)
         state.slot, state.running, state.ended = _FREE, None, now
         if trouble is None:
             state.backoff = 0.0
@@ -163,6 +164,13 @@ class Pacer:
             self._look(ticket.group, now)
         self._rest(state, now)
         self._forget(now)
+
+    def lend(self, host: str) -> None:
+        """The turn of `host` goes on without its slot, which others may have."""
+        state = self._hosts[host]
+        if state.slot >= 0:
+            heappush(self._free, state.slot)
+            state.slot = _LENT
 
     def cancel(self, host: str, ticket: int, now: float) -> None:
         """Take a waiting ticket out of the queue."""

@@ -13,9 +13,9 @@ from services.fetcher import core, robots_facts
 from services.fetcher.protocols.port import FetchFailed, WireRequest, WireResponse
 from services.fetcher.robots_facts import Facts, Policy
 
-Send = Callable[[WireRequest, float, float], Awaitable[WireResponse]]
+Send = Callable[[WireRequest, float | None, float], Awaitable[WireResponse]]
 """Sends one request in its host's turn, the given gap after the host's last one and after the
-time until which others may have asked it."""
+time until which others may have asked it; without a gap at once."""
 
 
 class RobotsCache:
@@ -39,10 +39,12 @@ class RobotsCache:
         self._reading: dict[str, asyncio.Task[Facts]] = {}
         self._wanted: Counter[str] = Counter()
 
-    async def facts(self, url: urls.Url, gap: float, since: float = float("-inf")) -> Facts:
+    async def facts(self, url: urls.Url, gap: float | None, since: float = float("-inf")) -> Facts:
         """What is known of `url`'s host, read now if nothing fresh is.
 
-        `gap` and `since` pace the reading.
+        `gap` and `since` pace the reading. No gap is for a page under way, which has a turn and
+        cannot wait for another: the reading is out of turn, and one that waits for its own is not
+        waited for if old facts are there.
         """
         origin = f"{url.scheme}://{url.host}"
         known = self._known.get(origin)
@@ -50,6 +52,8 @@ class RobotsCache:
             self._known.move_to_end(origin)
             return known
         reading = self._reading.get(origin)
+        if reading is not None and gap is None and known is not None:
+            return known
         if reading is None:
             reading = asyncio.create_task(self._read(origin, gap, since))
             self._reading[origin] = reading
@@ -75,7 +79,7 @@ class RobotsCache:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _read(self, origin: str, gap: float, since: float) -> Facts:
+    async def _read(self, origin: str, gap: float | None, since: float) -> Facts:
         try:
             new = await self._follow(urls.parse(f"{origin}/robots.txt"), gap, since)
             facts = robots_facts.merged(new, self._known.get(origin))
@@ -88,7 +92,7 @@ class RobotsCache:
         finally:
             del self._reading[origin]
 
-    async def _follow(self, url: urls.Url, gap: float, since: float) -> Facts:
+    async def _follow(self, url: urls.Url, gap: float | None, since: float) -> Facts:
         seen: set[str] = set()
         while len(seen) <= robots_facts.MAX_REDIRECTS and url.href not in seen:
             try:

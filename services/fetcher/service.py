@@ -13,7 +13,7 @@ from services.common.settings import Settings
 from services.common.topics import FETCH_COMPLETED, FETCH_REQUESTED, Topic
 from services.fetcher.download import Download
 from services.fetcher.host_rules import NO_RULES, HostRules, parse
-from services.fetcher.protocols.registry import load
+from services.fetcher.protocols.registry import load, load_modules
 
 if TYPE_CHECKING:
     from services.common.records import FetchRequested
@@ -36,13 +36,16 @@ class Fetcher:
 
     async def open(self) -> None:
         """See `Service.open`."""
+        rules = _rules(self._settings.fetcher.rules_file)
+        modules = load_modules(rules.modules)
         self._protocols = load(self._settings.fetcher)
         self._download = Download(
             self._settings,
             self._protocols,
             version=_version(),
             fetcher=f"{self._settings.fetcher.machine or socket.gethostname()}/{os.getpid()}",
-            rules=_rules(self._settings.fetcher.rules_file),
+            rules=rules,
+            modules=modules,
         )
         metrics.fetch_oldest_seconds.set_function(self._download.turns.oldest)
 

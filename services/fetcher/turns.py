@@ -33,6 +33,8 @@ class Claim:
     """Seconds after the end of the host's last turn."""
     address: str = ""
     """Shared with other hosts; empty where addresses do not count."""
+    slots: asyncio.Semaphore | None = None
+    """Where the request runs if not in our slots: a module has its own."""
     since: float = float("-inf")
     """Until this time of the event loop's clock somebody else may have asked the host."""
 
@@ -50,6 +52,8 @@ class Turns:
         self._loop = asyncio.get_running_loop()
         self._waiters: dict[int, tuple[str, asyncio.Future[int]]] = {}
         self._running: dict[str, float] = {}
+        self._lent: dict[str, asyncio.Semaphore] = {}
+        """Hosts whose turn runs in a slot of its own kind."""
         self._timer: asyncio.TimerHandle | None = None
 
     async def begin(self, claim: Claim) -> int:
@@ -76,13 +80,18 @@ class Turns:
         )
         slot = self._start(ticket)
         if slot is None:
-            return await self._wait(host, ticket)
-        self._begun(host, now)
+            slot = await self._wait(host, ticket)
+        else:
+            self._begun(host, now)
+        if claim.slots is not None:
+            await self._move(host, claim.slots)
         return slot
 
     def end(self, host: str, trouble: float | None = None) -> None:
         """The request is over: free the slot, start the host's gap; `trouble` as `Pacer.leave`."""
         del self._running[host]
+        if host in self._lent:
+            self._lent.pop(host).release()
         metrics.fetch_slots_busy.dec()
         self._leave(host, trouble)
 
@@ -93,6 +102,17 @@ class Turns:
         """
         now = self._loop.time()
         return now - min(list(self._running.values()), default=now)
+
+    async def _move(self, host: str, slots: asyncio.Semaphore) -> None:
+        """Give our slot back and wait for one of `slots`; the host's turn goes on."""
+        self._pacer.lend(host)
+        self._start()
+        try:
+            await slots.acquire()
+        except asyncio.CancelledError:
+            self.end(host)
+            raise
+        self._lent[host] = slots
 
     async def _wait(self, host: str, ticket: int) -> int:
         waiter = self._loop.create_future()

@@ -6,7 +6,7 @@ fetcher asks). Links carry the rules of their seed on, unchanged but for a seed 
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -49,6 +49,7 @@ class Limits:
     max_url_length: int
     max_record: int
     """Octets that a produced record may have."""
+    schemes: Container[str] = urls.SCHEMES
     identity: IdentityRules = field(default_factory=IdentityRules)
     traps: Thresholds = field(default_factory=Thresholds)
 
@@ -90,7 +91,7 @@ def admit_seed(
     Raises:
         DeadLetter: with a reason of `seeds.REASONS`.
     """
-    seed, written = seeds.read(value, limits.max_url_length)
+    seed, written = seeds.read(value, limits.max_url_length, limits.schemes)
     url = mapped(written, hosts, now)
     scope = seed.scope or limits.default_scope
     named = limits.identity.name(url)
@@ -125,7 +126,7 @@ def admit_links(discovered: UrlDiscovered, memory: Memory, limits: Limits, now: 
     """
     if discovered.depth < 0:
         raise DeadLetter("schema", "`depth` must not be negative")
-    rules = _rules(discovered, limits.identity, memory.hosts, now)
+    rules = _rules(discovered, limits, memory.hosts, now)
     page = _Page(discovered, rules, memory, limits, now)
     if rules.max_depth is not None and discovered.depth > rules.max_depth:
         page.result.refused.update({"depth": len(discovered.links)} if discovered.links else ())
@@ -176,7 +177,7 @@ class _Page:
         if link.rel and "nofollow" in link.rel.lower().split():
             return "nofollow"
         try:
-            written = parse(link.url)
+            written = parse(link.url, schemes=self._limits.schemes)
         except BadUrl as error:
             return error.reason
         url = _moved(link, written, self._source, self._memory.hosts, self._now)
@@ -206,7 +207,7 @@ class _Page:
             result.merged[rule] += 1
         digest = fingerprint(named.identity)
         key = digest + self._suffix
-        moved = bool(link.rel) and _is_move(link, named, self._source, self._limits.identity)
+        moved = bool(link.rel) and _is_move(link, named, self._source, self._limits)
         if key in result.passed or (not moved and self._memory.passed.knows(key, self._depth)):
             result.repeated += 1
             return None
@@ -241,7 +242,7 @@ def _moved(link: Link, url: Url, source: str, hosts: Hosts, now: float) -> Url:
     return there
 
 
-def _is_move(link: Link, named: Named, source: str, identity: IdentityRules) -> bool:
+def _is_move(link: Link, named: Named, source: str, limits: Limits) -> bool:
     """Whether a redirect leads to another writing of the URL that it comes from.
 
     Both have one identity, so the target would pass for known and never be fetched.
@@ -249,12 +250,13 @@ def _is_move(link: Link, named: Named, source: str, identity: IdentityRules) -> 
     if "redirect" not in link.rel or link.url == source:
         return False
     try:
-        return identity.name(parse(source)).identity == named.identity
+        known = parse(source, schemes=limits.schemes)
+        return limits.identity.name(known).identity == named.identity
     except BadUrl:
         return False
 
 
-def _rules(discovered: UrlDiscovered, identity: IdentityRules, hosts: Hosts, now: float) -> Rules:
+def _rules(discovered: UrlDiscovered, limits: Limits, hosts: Hosts, now: float) -> Rules:
     """The rules that the links are judged by: their seed's.
 
     A seed that moved takes its scope along: who seeds `example.org` and is sent on to
@@ -267,10 +269,11 @@ def _rules(discovered: UrlDiscovered, identity: IdentityRules, hosts: Hosts, now
     if "redirect" not in target.rel:
         return rules
     try:
-        url = _moved(target, parse(target.url), discovered.source, hosts, now)
+        written = parse(target.url, schemes=limits.schemes)
+        url = _moved(target, written, discovered.source, hosts, now)
     except BadUrl:
         return rules
-    return replace(rules, root=root_of(url, identity.name(url).host, rules.scope))
+    return replace(rules, root=root_of(url, limits.identity.name(url).host, rules.scope))
 
 
 def _parts(admitted: list[AdmittedUrl], max_record: int) -> Iterator[list[AdmittedUrl]]:

@@ -6,12 +6,13 @@ decides what follows from a seed: core.py does.
 """
 
 import re
+from collections.abc import Container
 
 from services.common.codec import decode
 from services.common.errors import DeadLetter
 from services.common.records import Seed
 from services.common.topics import SEEDS
-from services.common.urls import BadUrl, Url, parse
+from services.common.urls import SCHEMES, BadUrl, Url, parse
 
 REASONS = (
     "empty",
@@ -37,18 +38,20 @@ _MAX_COUNT = 2**31 - 1
 _MAX_PRIORITY = 100
 
 
-def read(value: bytes | None, max_length: int) -> tuple[Seed, Url]:
+def read(
+    value: bytes | None, max_length: int, schemes: Container[str] = SCHEMES
+) -> tuple[Seed, Url]:
     """The seed in a record's value and its URL.
 
     A URL without a scheme gets `https://`. `max_length` is in characters, of the URL as given
-    and as fetched.
+    and as fetched; `schemes` are those admitted.
 
     Raises:
         DeadLetter: with a reason of `REASONS`.
     """
     text = (value or b"").strip().removeprefix(_BOM).strip()
     seed = _from_json(text) if text.startswith(_JSON) else _from_line(text)
-    return seed, _url(seed.url.strip(), max_length)
+    return seed, _url(seed.url.strip(), max_length, schemes)
 
 
 def _from_line(text: bytes) -> Seed:
@@ -79,7 +82,7 @@ def _decoded(text: bytes) -> str:
         raise DeadLetter("encoding", f"not UTF-8: {error.reason} at {error.start}") from error
 
 
-def _url(text: str, max_length: int) -> Url:
+def _url(text: str, max_length: int, schemes: Container[str]) -> Url:
     if not text:
         raise DeadLetter("empty", "no URL")
     if len(text) > max_length:
@@ -87,7 +90,7 @@ def _url(text: str, max_length: int) -> Url:
     if _SEVERAL.search(text):
         raise DeadLetter("several", "one record is one seed")
     try:
-        url = parse(_with_scheme(text))
+        url = parse(_with_scheme(text), schemes=schemes)
     except BadUrl as error:
         raise DeadLetter(f"url-{error.reason}", error.detail) from error
     if len(url.href) > max_length:

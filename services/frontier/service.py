@@ -98,6 +98,7 @@ def limits_of(settings: Settings) -> Limits:
     frontier = settings.frontier
     return Limits(
         default_scope=frontier.default_scope,
+        schemes=frontier.schemes,
         max_url_length=frontier.max_url_length,
         max_record=settings.kafka.max_record,
         identity=rules_file.load(frontier.rules_file),

@@ -55,7 +55,7 @@ def judge(
     admission = admit_links(link, memory, limits, now)
     refused = next(iter(admission.refused), None)
     try:
-        written = parse(raw)
+        written = parse(raw, schemes=limits.schemes)
     except BadUrl:
         return Verdict(url=None, written=None, trail=None, named=None, steps=[], refused=refused)
     way = trail(written, hosts, now)

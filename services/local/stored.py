@@ -5,7 +5,7 @@ import asyncio
 from services.common.cassandra import connect
 from services.common.cql import Statement
 from services.common.settings import Cassandra
-from services.common.urls import parse
+from services.common.urls import KNOWN, parse
 
 _SCAN = Statement("scan_pages", "SELECT url, job, outcome, reason FROM pages")
 PAGE = ("ok", "unchanged", "incomplete")
@@ -31,5 +31,7 @@ async def _outcomes(settings: Cassandra, job: str) -> dict[str, str]:
         if row.job == job:
             cut = row.reason == "incomplete"
             # The newest comes first.
-            found.setdefault(parse(row.url).identity, "incomplete" if cut else row.outcome)
+            found.setdefault(
+                parse(row.url, schemes=KNOWN).identity, "incomplete" if cut else row.outcome
+            )
     return found

@@ -3,6 +3,7 @@
 Decides nothing about the crawl. Every child ends when this process ends, however it ends.
 """
 
+import os
 import sys
 import threading
 import time
@@ -101,7 +102,7 @@ class Pipeline:
                     **environment(self.settings),
                     "RECRAWL_HEALTH__HOST": "127.0.0.1",
                     "RECRAWL_HEALTH__PORT": str(service.port),
-                    "PYTHONPATH": _ROOT,
+                    "PYTHONPATH": _import_path(),
                 },
             )
 
@@ -260,3 +261,8 @@ def readiness(port: int) -> list[str]:
             return error.read().decode(errors="replace").splitlines() or ["not ready"]
     except (OSError, HTTPException):
         return ["does not answer yet"]
+
+
+def _import_path() -> str:
+    """Ours first, then what the user has: a protocol's package may be there."""
+    return os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))

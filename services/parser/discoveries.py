@@ -7,7 +7,7 @@ decides whether a URL may be crawled, nor how deep: that is the frontier's.
 from collections.abc import Iterable
 
 from services.common.records import FetchCompleted, Link, UrlDiscovered
-from services.common.urls import BadUrl, parse
+from services.common.urls import SCHEMES, BadUrl, parse
 
 MAX_LINKS = 500
 """Links in one record."""
@@ -24,11 +24,13 @@ def discover(
     request = fetch.request
     hosts: dict[str, list[Link]] = {}
     cut: dict[str, int] = {}
+    schemes = SCHEMES | {request.url.partition(":")[0]}
     for link in links:
         reason = "nofollow" if "nofollow" in link.rel.split() else ""
         if not reason:
             try:
-                hosts.setdefault(parse(link.url).host, []).append(link)
+                host = parse(link.url, schemes=schemes).host
+                hosts.setdefault(host, []).append(link)
             except BadUrl as error:
                 reason = error.reason
         if reason:

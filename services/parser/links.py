@@ -41,7 +41,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 def base_of(tree: LexborHTMLParser, page_url: str) -> str:
     """What relative links are resolved against (HTML, "document base URL").
 
-    The first `base` with an `href` counts; one that is no http(s) URL falls back to the page.
+    The first `base` with an `href` counts, if the page may lead to its scheme; else the page's
+    own URL.
     """
     node = tree.css_first("base[href]")
     if node is None:

@@ -13,8 +13,8 @@ from typing import Any
 from services.common.cassandra import Cassandra
 from services.common.identity_rules import IdentityRules
 from services.common.records import Link
+from services.common.urls import KNOWN, parse
 from services.common.urls import fingerprint as fingerprint_of
-from services.common.urls import parse
 from services.parser import tables
 from services.parser.bodies import joined
 
@@ -75,7 +75,7 @@ async def latest_page(
         BadUrl: `url` is none.
         Retry, Stop: as `Cassandra.execute`.
     """
-    known = (identity or IdentityRules()).name(parse(url))
+    known = (identity or IdentityRules()).name(parse(url, schemes=KNOWN))
     name = fingerprint_of(known.identity)
     newest, current, version = await _find(cassandra, tables.page_key(known.host, name))
     if current is None or version is None:

@@ -2,7 +2,15 @@
 
 import pytest
 
-from services.common.urls import REASONS, BadUrl, Url, fingerprint, parse, registered_domain
+from services.common.urls import (
+    KNOWN,
+    REASONS,
+    BadUrl,
+    Url,
+    fingerprint,
+    parse,
+    registered_domain,
+)
 
 
 def refusal(raw: str, base: str | None = None) -> str:
@@ -175,6 +183,23 @@ def test_only_asked_for_schemes_are_urls() -> None:
     with pytest.raises(BadUrl) as caught:
         parse("http://h.test/", schemes={"ftp"})
     assert caught.value.reason == "scheme"
+
+
+def test_a_page_leads_to_its_own_scheme_and_no_web_page_to_a_file() -> None:
+    """C3, NET-05: what a page of a protocol links to, by relative links or absolute ones."""
+    assert parse("b.html", "file://manuals/a/").href == "file://manuals/a/b.html"
+    assert parse("file://other/x", "file://manuals/a/").host == "other"
+    assert parse("http://h.test/", "file://manuals/a/").scheme == "http"
+    for base in ("http://h.test/", "filed://h.test/", None):
+        with pytest.raises(BadUrl) as caught:
+            parse("file://manuals/a", base)
+        assert caught.value.reason == "scheme"
+
+
+def test_what_was_admitted_once_is_read_whatever_the_schemes_are_now() -> None:
+    assert parse("gopher://h.test/x", schemes=KNOWN).identity == "gopher://h.test/x"
+    with pytest.raises(BadUrl):
+        parse("mailto:a@h.test", schemes=KNOWN)
 
 
 def test_a_scheme_unknown_to_the_standard_never_crashes() -> None:

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from services.common.records import FetchRequested, Rules
-from services.common.settings import Fetcher, Scheduler, Settings
+from services.common.settings import Browser, Fetcher, Scheduler, Settings
 from services.fetcher.download import Download
 from services.fetcher.host_rules import parse
 from services.fetcher.protocols import FetchFailed
 from services.fetcher.protocols.http import Http
+from services.fetcher.protocols.registry import load_modules
 from services.fetcher.resolver import Resolver
 
 ADDRESSES = {"a.test": ("127.0.1.1",), "b.test": ("127.0.1.1",)}
@@ -24,6 +25,7 @@ ADDRESSES = {"a.test": ("127.0.1.1",), "b.test": ("127.0.1.1",)}
 async def open_fetcher(
     tls: ssl.SSLContext | None = None,
     rules: str = "",
+    browser: Browser | None = None,
     **options: Any,  # noqa: ANN401 - any setting
 ) -> AsyncIterator[Download]:
     """Short of patience, with the given rules file; names ending in .test lead to 127.0.1.1."""
@@ -36,9 +38,17 @@ async def open_fetcher(
     own = Fetcher(**(known | options))
     look_up = Resolver(lambda name: ADDRESSES.get(name) or FetchFailed("dns-not-found", name))
     http = Http(own, tls, look_up)
-    settings = Settings(fetcher=own, scheduler=Scheduler(max_crawl_delay=0.2))
+    settings = Settings(
+        fetcher=own, scheduler=Scheduler(max_crawl_delay=0.2), browser=browser or Browser()
+    )
+    parsed = parse(rules)
     download = Download(
-        settings, {"http": http, "https": http}, version="1", fetcher="f", rules=parse(rules)
+        settings,
+        {"http": http, "https": http},
+        version="1",
+        fetcher="f",
+        rules=parsed,
+        modules=load_modules(parsed.modules),
     )
     try:
         yield download

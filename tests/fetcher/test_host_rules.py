@@ -52,6 +52,29 @@ def test_without_rules_every_host_is_treated_alike() -> None:
     assert NO_RULES.options("a.test") == DEFAULT == parse("").options("a.test")
 
 
+def test_a_rule_with_paths_applies_where_one_of_them_is_found() -> None:
+    """C12: a browser for a part of a site."""
+    rules = parse("""
+    [[rule]]
+    hosts = ["h.test"]
+    paths = ["^/app/", "[?&]js="]
+    module = "browser"
+    [[rule]]
+    hosts = ["h.test"]
+    max_body = 2048
+    [[rule]]
+    hosts = ["h.test"]
+    paths = ["^/app/static/"]
+    module = "off"
+    """)
+    paths = ("/app/x", "/x?a&js=1", "/x?a", "/app/static/x")
+    modules = [rules.options("h.test", path).module for path in paths]
+    assert modules == ["browser", "browser", "", ""]
+    assert {rules.options("h.test", path).max_body for path in paths} == {2048}
+    assert rules.options("other.test", "/app/x") == DEFAULT
+    assert rules.modules == {"browser"}
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
@@ -69,6 +92,7 @@ def test_without_rules_every_host_is_treated_alike() -> None:
         ('hosts = ["*"]\nheaders = { Host = "x" }', "cannot be set"),
         ('hosts = ["*"]\nheaders = { "a b" = "x" }', "cannot be set"),
         ('hosts = ["*"]\nheaders = { A = "x\\ny" }', "cannot be set"),
+        ('hosts = ["*"]\npaths = ["(?=x)"]', "perl operator"),
         ("hosts = [", "end of document"),
     ],
 )

@@ -1,9 +1,6 @@
 """C3: docs/examples/recrawl-file, installed and found as any outsider's package would be."""
 
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,27 +14,14 @@ from services.common.settings import Fetcher, Settings
 from services.fetcher.download import Download
 from services.fetcher.protocols.registry import load
 
-PACKAGE = Path(__file__).parents[2] / "docs" / "examples" / "recrawl-file"
 PAGE = b"<title>A page</title>"
 Ask = Callable[..., FetchRequested]
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the package in it."""
-    base = tmp_path_factory.mktemp("outside")
-    shutil.copytree(PACKAGE, base / "source")
-    uv = Path(sys.executable).with_name("uv")
-    options = ["--quiet", "--offline", "--no-config", "--no-deps", "--python", sys.executable]
-    where = ["--target", str(base / "installed"), str(base / "source")]
-    subprocess.run([str(uv), "pip", "install", *options, *where], check=True)
-    return base / "installed"
-
-
 @pytest.fixture
-def root(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(outsider: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A root called `manuals`, with a secret beside it."""
-    monkeypatch.syspath_prepend(installed)
+    monkeypatch.syspath_prepend(outsider)
     (tmp_path / "secret").write_bytes(b"secret")
     root = tmp_path / "root"
     (root / "a").mkdir(parents=True)
@@ -91,6 +75,13 @@ async def test_a_long_file_is_cut(root: Path, request_for: Ask) -> None:
     assert (completed.reason, completed.size, completed.truncated) == ("size-limit", 1024, True)
 
 
+async def test_a_directory_is_a_page_of_links(root: Path, request_for: Ask) -> None:
+    (root / "a" / "x:<y>&").mkdir()
+    body = zstandard.decompress((await fetched(request_for("file://manuals/a/"))).body).decode()
+    assert '<a href="./b%20c.html">b c.html</a>' in body
+    assert '<a href="./x%3A%3Cy%3E%26/">x:&lt;y&gt;&amp;/</a>' in body
+
+
 @pytest.mark.usefixtures("root")
 @pytest.mark.parametrize(
     "path",
@@ -103,7 +94,9 @@ async def test_a_long_file_is_cut(root: Path, request_for: Ask) -> None:
         "manuals/circle",
         "manuals/pipe",
         "manuals/a",
-        "manuals/",
+        "manuals/a/b%20c.html/",
+        "manuals/%2e%2e%2f/",
+        "manuals/circle/",
         "manuals/none",
         "manuals/a%00b",
         "manuals//etc/passwd",

@@ -1,6 +1,7 @@
 """From seeds and found links to admitted URLs, with a reason for each no."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,17 @@ def test_a_bad_seed_is_a_dead_letter() -> None:
     with pytest.raises(DeadLetter) as caught:
         admit_seed(b"ftp://h.test/", LIMITS)
     assert caught.value.reason == "url-scheme"
+
+
+def test_a_scheme_is_admitted_where_the_setting_names_it() -> None:
+    """C3: seeds and links of a protocol that fetchers were given."""
+    limits = replace(LIMITS, schemes=["file"])
+    (record,) = admit_seed(b"file://manuals/a/", limits).admitted
+    assert (record.host, record.rules.root) == ("manuals", "manuals")
+    found = discovered("file://manuals/a/b.html", "http://manuals/", rules=record.rules)
+    admission = admit_links(found, memory(), limits, NOW)
+    assert hrefs(admission) == ["file://manuals/a/b.html"]
+    assert admission.refused == {"scheme": 1}
 
 
 def test_links_are_admitted_with_the_rules_of_their_source() -> None:

@@ -4,7 +4,7 @@ import typing
 from dataclasses import dataclass
 
 from services.common.errors import Drop
-from services.common.settings import Fetcher
+from services.common.settings import Fetcher, Settings
 from services.common.urls import Url
 from services.fetcher.host_rules import DEFAULT, Options
 
@@ -44,6 +44,8 @@ class WireResponse:
     address: str | None = None
     distrust: str = ""
     """Why the server's certificate is not trusted, where `options.tls` says to go on."""
+    rendered: bool = False
+    """The body is what a browser made of the response."""
 
     def values(self, name: str) -> list[str]:
         """The values of header `name` (lower case), in order."""
@@ -82,3 +84,51 @@ class Prepares(typing.Protocol):
 
         Returns the addresses that it may be sent to; None or empty where they are not known.
         """
+
+
+class Errands(typing.Protocol):
+    """Requests that the fetcher sends for a module, by the protocol of the URL's scheme.
+
+    Guards, limits, proxies and rules are those of any other request.
+    """
+
+    async def send(self, request: WireRequest) -> WireResponse:
+        """Send a page's own request, whose turn has come.
+
+        Raises:
+            FetchFailed: as `Protocol.fetch`.
+        """
+        ...
+
+    async def part(
+        self, url: Url, headers: tuple[tuple[str, str], ...], limit: int
+    ) -> WireResponse:
+        """Get what a page asks for besides itself, at once and under our own name.
+
+        `headers` come after ours; `limit` is in octets.
+
+        Raises:
+            Drop: with the reason of a `FetchFailed`, `no-protocol`, or `robots` if robots.txt
+                does not allow it.
+        """
+        ...
+
+
+class Module(typing.Protocol):
+    """A way to get pages that a rule chooses in place of the scheme's protocol (`module = ...`).
+
+    Made when a rule names it, inside the event loop; `fetch` and `close` are those of `Protocol`.
+    """
+
+    slots: int
+    """Pages at once; they take none of the fetcher's own slots."""
+
+    def __init__(self, settings: Settings, errands: Errands) -> None:
+        """Raises Stop on settings it cannot work with, or if something is not installed."""
+
+    async def fetch(self, request: WireRequest) -> WireResponse:
+        """See `Protocol.fetch`."""
+        ...
+
+    async def close(self) -> None:
+        """See `Protocol.close`."""

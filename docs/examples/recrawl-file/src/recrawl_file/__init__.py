@@ -1,16 +1,18 @@
 """file: URLs for Recrawl: `file://manuals/a/b.html` is `a/b.html` under the root `manuals`.
 
-FILE_ROOTS names the roots, as a JSON object of name and directory. Nothing outside them is read,
-whatever dots and symbolic links say.
+A URL that ends in `/` is a directory, and a page of links to what is in it. FILE_ROOTS names the
+roots, as a JSON object of name and directory. Nothing outside them is read, whatever dots and
+symbolic links say.
 """
 
 import asyncio
+import html
 import json
 import mimetypes
 import os
 from email.utils import formatdate
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from services.common.errors import Stop
 from services.common.settings import Fetcher
@@ -43,6 +45,8 @@ class Files:
         if path is None:
             return WireResponse(status=404, headers=[])
         try:
+            if path.is_dir():
+                return _listing(path, request.limit)
             with path.open("rb") as file:
                 modified = formatdate(os.fstat(file.fileno()).st_mtime, usegmt=True)
                 headers = [("last-modified", modified)]
@@ -67,6 +71,22 @@ class Files:
             return None
         try:
             path = (root / unquote(request.url.path.partition("?")[0]).lstrip("/")).resolve()
-            return path if path.is_relative_to(root) and path.is_file() else None
+            inside = path.is_relative_to(root) and (path.is_file() or path.is_dir())
+            as_named = path.is_dir() == request.url.path.partition("?")[0].endswith("/")
         except (OSError, ValueError, RuntimeError):  # too long, NUL, or links in a circle
             return None
+        return path if inside and as_named else None
+
+
+def _listing(path: Path, limit: int) -> WireResponse:
+    """A page that links to the directory's entries; `./` keeps `a:b` from being a scheme."""
+    names = sorted(entry.name + "/" * entry.is_dir() for entry in path.iterdir())
+    links = "".join(f'<li><a href="./{quote(name)}">{html.escape(name)}</a>\n' for name in names)
+    page = f"<title>{html.escape(path.name)}</title>\n<ul>\n{links}</ul>\n"
+    body = page.encode("utf-8", "replace")
+    return WireResponse(
+        status=200,
+        headers=[("content-type", "text/html; charset=utf-8")],
+        body=body[:limit],
+        damage="size-limit" if len(body) > limit else "",
+    )
