@@ -146,7 +146,11 @@ class Policy:
         return Next(state, due, due)
 
     def _interval(
-        self, state: State, last: State | None, seen: Observation, around: Around
+        self,
+        state: State,  # noqa: ARG002 - only some look at it
+        last: State | None,
+        seen: Observation,
+        around: Around,
     ) -> float:
         """`interval`, for policies that need the new belief in `state`."""
         return self.interval(last, seen, around)

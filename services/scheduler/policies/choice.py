@@ -94,4 +94,6 @@ def _matches(rule: _Rule, host: str, job: str) -> bool:
 def _said(error: ValidationError | Stop) -> str:
     if isinstance(error, Stop):
         return str(error)
-    return "; ".join(f"`{part['loc'][0] if part['loc'] else ''}`: {part['msg']}" for part in error.errors())
+    return "; ".join(
+        f"`{part['loc'][0] if part['loc'] else ''}`: {part['msg']}" for part in error.errors()
+    )

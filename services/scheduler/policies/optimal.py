@@ -42,7 +42,11 @@ class Optimal(Policy):
         return min(around.longest, longest) if around.longest else longest
 
     def _interval(
-        self, state: State, last: State | None, seen: Observation, around: Around
+        self,
+        state: State,
+        last: State | None,
+        seen: Observation,  # noqa: ARG002 - the belief has it
+        around: Around,
     ) -> float:
         settings = self.settings
         return age_worth(

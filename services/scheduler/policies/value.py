@@ -27,7 +27,7 @@ def value(a: float, b: float, t: float) -> float:
     return -b / (a - 1) * math.expm1((1 - a) * log) - rest
 
 
-def age_worth(
+def age_worth(  # noqa: PLR0917 - called for every fetch; names would cost
     a: float, b: float, price: float, low: float, high: float, guess: float = 0.0
 ) -> float:
     """The age in seconds, from `low` to `high`, at which the value reaches `price` (seconds).
