@@ -99,7 +99,7 @@ class Scheduler(_Group):
     """When a URL is crawled. Durations in seconds."""
 
     policy: str = "adaptive"
-    """Recrawl policy by entry-point name: `adaptive`, `fixed`, or your own."""
+    """Recrawl policy by name (docs/policies.md): `adaptive`, `optimal`, `fixed`, or your own."""
     first_interval: float = Field(default=14 * 86_400, gt=0)
     """From a page's first fetch to the next."""
     factor: float = Field(default=2.0, gt=1)
@@ -108,6 +108,27 @@ class Scheduler(_Group):
     """No page is fetched more often than this."""
     max_interval: float = Field(default=365 * 86_400, gt=0)
     """No page is left alone longer than this."""
+    prior_shape: float = Field(default=0.4, gt=0)
+    """Shape of the belief about the change rate of a page that nothing is known of: how much it
+    takes to change that belief, in changes seen."""
+    prior_time: float = Field(default=2 * 86_400, gt=0)
+    """The belief's other constant: `prior_shape` changes in so many seconds."""
+    max_shape: float = Field(default=20, ge=1)
+    """What a page did longer ago than about this many changes is forgotten."""
+    host_prior_after: int = Field(default=20, ge=1)
+    """Comparisons after which a host's pages together say what to believe of a new one."""
+    host_prior_shape: float = Field(default=0.8, gt=0)
+    """`prior_shape` of a page whose host is known so well."""
+    host_max_shape: float = Field(default=100, ge=1)
+    """`max_shape` of the belief about a host."""
+    use_hints: bool = True
+    """Believe a sitemap's lastmod and changefreq, and how long an answer may be cached."""
+    max_age_limit: float = Field(default=86_400, ge=0)
+    """Cache-Control and Expires hold a page back no longer than this."""
+    sleep: float = Field(default=86_400, gt=0)
+    """`optimal`: a page is looked at again within this time, because prices change."""
+    price_period: float = Field(default=60, gt=0)
+    """How often partitions report their plans, and the price of a fetch is set anew."""
     bucket_width: float = Field(default=60, gt=0)
     """Width of the timeline's buckets near now; farther ones are wider in proportion. What
     waits comes due up to this much later, or up to a sixteenth of its wait."""

@@ -9,7 +9,7 @@
 
 from services.common.records import CrawlReported, Outcome
 from services.common.settings import Scheduler
-from services.scheduler.policies import Observation, Plan, Policy
+from services.scheduler.policies import AROUND, Observation, Policy, Seen, State
 from services.scheduler.rows import UrlRow
 
 _VISITED = frozenset({Outcome.OK, Outcome.UNCHANGED, Outcome.MOVED})
@@ -39,12 +39,16 @@ def fail(row: UrlRow, settings: Scheduler, now: float, *, retry: bool) -> None:
 
 
 def _visited(row: UrlRow, report: CrawlReported, policy: Policy, now: float) -> None:
-    last = Plan(interval=row.interval, memory=row.plan) if row.fetched else None
+    last = State.unpack(row.interval, row.plan) if row.fetched else None
     changed = report.changed if report.outcome != Outcome.MOVED or last is None else False
-    since_last = report.fetched_at - row.fetched if row.fetched else 0.0
-    plan = policy.next(last, Observation(changed=changed, since_last=max(since_last, 0.0)))
-    row.interval, row.plan = plan.interval, plan.memory
-    row.due = now + plan.interval
+    if last is None or changed is None:
+        seen = Seen.FIRST
+    else:
+        seen = Seen.CHANGED if changed else Seen.UNCHANGED
+    since_last = max(report.fetched_at - row.fetched, 0.0) if row.fetched else 0.0
+    then = policy.learn(last, Observation(seen=seen, since_last=since_last), AROUND, now)
+    row.interval, row.plan = then.state.interval, then.state.pack()
+    row.due = then.due
     row.attempt = 0
     row.fetched = report.fetched_at
     row.follow = False

@@ -1,22 +1,16 @@
 """`adaptive` (A2): changed -> interval / factor, unchanged -> interval x factor, in bounds."""
 
-from services.common.settings import Scheduler
-from services.scheduler.policies import Observation, Plan
+from services.scheduler.policies.base import Around, Observation, Policy, Seen, State
 
 
-class Adaptive:
+class Adaptive(Policy):
     """Multiplicative increase and decrease between a floor and a ceiling."""
 
-    def __init__(self, settings: Scheduler) -> None:
-        self._settings = settings
-
-    def next(self, last: Plan | None, seen: Observation) -> Plan:
-        """See `Policy.next`."""
-        limits = self._settings
-        if last is None or seen.changed is None:
-            interval = limits.first_interval
-        elif seen.changed:
-            interval = last.interval / limits.factor
-        else:
-            interval = last.interval * limits.factor
-        return Plan(interval=min(max(interval, limits.min_interval), limits.max_interval))
+    def interval(self, last: State | None, seen: Observation, around: Around) -> float:  # noqa: ARG002 - blind to it
+        """See `Policy.interval`."""
+        if last is None or seen.seen is Seen.FIRST:
+            declared = seen.hints.changefreq if self.settings.use_hints else 0.0
+            return declared or self.settings.first_interval
+        if seen.seen is Seen.CHANGED:
+            return last.interval / self.settings.factor
+        return last.interval * self.settings.factor

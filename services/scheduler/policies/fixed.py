@@ -1,15 +1,11 @@
 """`fixed`: every page at the same interval, whatever it does."""
 
-from services.common.settings import Scheduler
-from services.scheduler.policies import Observation, Plan
+from services.scheduler.policies.base import Around, Observation, Policy, State
 
 
-class Fixed:
+class Fixed(Policy):
     """`first_interval`, always."""
 
-    def __init__(self, settings: Scheduler) -> None:
-        self._plan = Plan(interval=settings.first_interval)
-
-    def next(self, last: Plan | None, seen: Observation) -> Plan:  # noqa: ARG002 - by design
-        """See `Policy.next`."""
-        return self._plan
+    def interval(self, last: State | None, seen: Observation, around: Around) -> float:  # noqa: ARG002 - by design
+        """See `Policy.interval`."""
+        return self.settings.first_interval

@@ -1,0 +1,1 @@
+"""How fresh a crawl stays for its budget, by policy (G1): `python -m benchmarks.freshness`."""
