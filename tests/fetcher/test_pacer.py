@@ -120,6 +120,22 @@ def test_hosts_of_one_address_share_its_turns_fairly() -> None:
         assert {host for _, host in starts[first : first + 50]} == set(hosts)
 
 
+def test_a_turn_may_go_on_without_its_slot() -> None:
+    """C12: a page that a browser renders keeps its host's turn and takes no slot of ours."""
+    turns = pacer(slots=1)
+    turns.enter("rendered", 1, gap=1, now=0)
+    turns.enter("rendered", 2, gap=1, now=0)
+    turns.enter("plain", 3, gap=1, now=0)
+    assert turns.due(0) == [(1, 0)]
+    turns.lend("rendered")
+    assert turns.due(0) == [(3, 0)]
+    turns.leave("rendered", now=5)
+    turns.leave("plain", now=5)
+    assert turns.due(6) == [(2, 0)]
+    turns.enter("third", 4, gap=0, now=6)
+    assert turns.due(6) == [], "the lent slot came back once, not twice"
+
+
 def test_a_tarpit_takes_one_slot_and_no_more() -> None:
     """D6: one host that never ends, 49 that answer at once: those go at their own pace."""
     turns, counts = pacer(slots=10), Counter[str]()
