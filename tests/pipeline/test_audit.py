@@ -4,13 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
 import confluent_kafka
 import pytest
 
-from services.common.kafka import options, whole
+from services.common.kafka import admin, options, whole
 from services.common.kafka.commands import Commander
 from services.common.quiet import total
 from services.common.settings import Settings
@@ -58,7 +59,7 @@ def test_every_seed_and_every_url_is_accounted_for_until_one_is_lost(
     told = _audit(place)
     assert "every seed and every URL is accounted for" in told.stdout
 
-    # A part of the timeline and the row of a seed are gone, as after a lost disk.
+    # A part of the timeline is gone, as after a lost disk.
     _forget(place, "timeline")
     broken = _audit(place, "--json", "--patience", "0")
     kinds = {fault["kind"] for fault in json.loads(broken.stdout)["faults"]}
@@ -68,16 +69,16 @@ def test_every_seed_and_every_url_is_accounted_for_until_one_is_lost(
 
 
 def _forget(settings: Settings, table: str) -> None:
-    """Take the newest record of a changelog's key away, behind the scheduler's back."""
+    """Take a partition of a table away, behind the scheduler's back."""
     name = f"{options.group(settings.kafka, 'scheduler')}-{table}-changelog"
-    newest: dict[bytes, tuple[int, bool]] = {}
-    counts = confluent_kafka.Consumer(
-        options.client(settings.kafka, {"group.id": "counts"})
-    ).list_topics(name)
-    begins = {(name, number): 0 for number in counts.topics[name].partitions}
+    counts = admin.partition_counts(settings.kafka)
+    begins = {(name, number): 0 for number in range(counts[name])}
+    alive: dict[int, set[bytes]] = defaultdict(set)
     for stored in whole.read(settings.kafka, begins):
-        newest[stored.key or b""] = (stored.partition, stored.value is not None)
-    key, partition = next((key, place) for key, (place, alive) in newest.items() if alive)
+        keys, key = alive[stored.partition], stored.key or b""
+        (keys.discard if stored.value is None else keys.add)(key)
+    partition, keys = max(alive.items(), key=lambda item: len(item[1]))
     producer = confluent_kafka.Producer(options.client(settings.kafka))
-    producer.produce(name, key=key, value=None, partition=partition)
+    for key in keys:
+        producer.produce(name, key=key, value=None, partition=partition)
     assert producer.flush(30) == 0
