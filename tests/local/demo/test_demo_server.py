@@ -46,7 +46,7 @@ STATUSES = {
     Outcome.GONE: {404, 410},
     Outcome.BLOCKED: {401, 403, 451},
     Outcome.TRANSIENT: {500, 502},
-    Outcome.PERMANENT: {400, 418, 302},
+    Outcome.PERMANENT: {301, 302, 400, 418},
 }
 
 
