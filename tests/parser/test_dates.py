@@ -71,7 +71,7 @@ def test_a_date_is_read(text: str, right: str) -> None:
         "2024-03-05T25:00:00Z",
         "{{ page.updated }}",
         "2024-03-05" * 20,
-        "２０２４-03-05",
+        "\N{FULLWIDTH DIGIT TWO}024-03-05",
         "Tue, 99 Mar 2024 10:20:30 GMT",
     ],
 )

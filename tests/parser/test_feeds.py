@@ -77,7 +77,8 @@ def test_atom() -> None:
         <link rel="alternate" type="text/html" href="1"/>
         <published>2020-01-01T00:00:00Z</published><updated>2024-03-05T00:00:00Z</updated>
         <author><name>n</name><uri>http://h.test/no</uri></author>
-        <content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><a href="no">n</a></div></content>
+        <content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">
+        <a href="no">n</a></div></content>
         <source><link href="http://other.test/"/></source></entry>
         <entry><link href="2"/><id>urn:2</id></entry></feed>"""
     )
@@ -119,22 +120,29 @@ def test_other_json_is_no_feed(text: str) -> None:
     assert read_json(text, Gatherer(URL, 100), URL, NOW) is None
 
 
+def rss(inner: str) -> str:
+    return f"<rss><channel>{inner}</channel></rss>"
+
+
 @pytest.mark.parametrize(
     ("text", "right"),
     [
-        ("<rss><channel><item><title>A & B</title><link>/1?a=1&b=2</link></item></channel></rss>", ["/1?a=1&b=2"]),
-        ("<rss><channel><item><link>\n /1 \n</link></item></channel></rss>", ["/1"]),
-        ("<rss><channel><item><description><p>x<br>y</description><link>/1</link></item></channel></rss>", ["/1"]),
-        ("<rss><channel><item><link>/1</link><item><link>/2</link></item></channel></rss>", ["/1", "/2"]),
+        (rss("<item><title>A & B</title><link>/1?a=1&b=2</link></item>"), ["/1?a=1&b=2"]),
+        (rss("<item><link>\n /1 \n</link></item>"), ["/1"]),
+        (rss("<item><description><p>x<br>y</description><link>/1</link></item>"), ["/1"]),
+        (rss("<item><link>/1</link><item><link>/2</link></item>"), ["/1", "/2"]),
         ("<rss><channel><item><link>/1</link></item><item><link>/2", ["/1"]),
-        ("<rss><channel><item><link>/1</link><feedburner:origLink>/o</feedburner:origLink></item></channel></rss>", ["/o"]),
-        ("<rss><channel><item><media:content url='/m.jpg'/><media:title>x</media:title><link>/1</link></item></channel></rss>", ["/1"]),
+        (rss("<item><link>/1</link><feedburner:origLink>/o</feedburner:origLink></item>"), ["/o"]),
+        (
+            rss("<item><media:content url='/m.jpg'/><media:t>x</media:t><link>/1</link></item>"),
+            ["/1"],
+        ),
         ("<feed><entry><link>/1</link></entry></feed>", ["/1"]),
         ("<rss><item><link>/1</link></item></rss>", ["/1"]),
-        ("<rss><channel></channel></rss>", []),
+        (rss(""), []),
         ("<rss>", []),
     ],
-)  # fmt: skip
+)
 def test_what_can_be_read_is_read(text: str, right: list[str]) -> None:
     assert urls(text) == [f"http://h.test{path}" for path in right]
 

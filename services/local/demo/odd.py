@@ -125,7 +125,6 @@ def _redirects(here: Callable[[str], str], elsewhere: str) -> dict[str, Odd]:
         "/odd/moved-across": (301, elsewhere, elsewhere, True),
         "/odd/loop-a": (302, "/odd/loop-b", here("/odd/loop-b"), True),
         "/odd/loop-b": (302, "/odd/loop-a", here("/odd/loop-a"), False),
-        "/odd/loop-self": (301, "/odd/loop-self", here("/odd/loop-self"), True),
         "/odd/chain-1": (301, "/odd/chain-2", here("/odd/chain-2"), True),
         "/odd/chain-2": (302, "/odd/chain-3", here("/odd/chain-3"), False),
         "/odd/chain-3": (301, "/odd/target-6.html", here("/odd/target-6.html"), False),
@@ -153,7 +152,10 @@ def _redirects(here: Callable[[str], str], elsewhere: str) -> dict[str, Odd]:
         outcome=Outcome.PERMANENT,
         reason="redirect-without-location",
     )
-    return {**moved, **targets, "/odd/moved-nowhere": nowhere}
+    loop = Odd(
+        reply=_moved(301, "/odd/loop-self"), outcome=Outcome.PERMANENT, reason="redirect-loop"
+    )
+    return {**moved, **targets, "/odd/moved-nowhere": nowhere, "/odd/loop-self": loop}
 
 
 def _moved(status: int, location: str) -> Reply:

@@ -48,7 +48,7 @@ STATUSES = {
     Outcome.GONE: {404, 410},
     Outcome.BLOCKED: {401, 403, 451},
     Outcome.TRANSIENT: {500, 502},
-    Outcome.PERMANENT: {400, 418, 302},
+    Outcome.PERMANENT: {301, 302, 400, 418},
 }
 
 
@@ -86,7 +86,9 @@ def _followable(response: httpx.Response) -> set[str]:
     found = set()
     if refresh := tree.css_first("meta[http-equiv=refresh i]"):
         found.add(_resolve((refresh.attributes["content"] or "").partition("URL=")[2], base))
-    for node in tree.css("[href]:is(a, area, link[rel=canonical], [hreflang]), iframe[src]"):
+    for node in tree.css(
+        "[href]:is(a, area, link[rel=canonical], [hreflang], [type$=xml]), iframe[src]"
+    ):
         if "nofollow" not in (node.attributes.get("rel") or "").lower():
             found.add(_resolve(node.attributes.get("href") or node.attributes.get("src"), base))
     return {url for url in found if url}
