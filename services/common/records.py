@@ -86,11 +86,22 @@ class Seed(Record, frozen=True, kw_only=True):
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One link as found: absolute URL, anchor text, rel tokens."""
+    """One link as found: absolute URL, anchor text, rel tokens, and what a sitemap says of it.
+
+    The token `sitemap` is ours alone: it marks what robots.txt or a sitemap index names.
+    """
 
     url: str
     anchor: str = ""
     rel: str = ""
+    lastmod: float | None = None
+    """When the site says that the page changed last."""
+    changefreq: str = ""
+    """`always`, `hourly`, `daily`, `weekly`, `monthly`, `yearly` or `never`."""
+    site_priority: float | None = None
+    """What a sitemap gives as the page's weight in its site, 0 to 1; None for its default, 0.5."""
+    hreflang: str = ""
+    """Language of a translation that a sitemap names."""
 
 
 class UrlDiscovered(Record, frozen=True, kw_only=True):
@@ -104,6 +115,8 @@ class UrlDiscovered(Record, frozen=True, kw_only=True):
     """Depth of the linked URLs."""
     links: list[Link]
     found_at: float
+    sitemap_level: int = 0
+    """Above 0: the links are sitemaps, named by robots.txt (1) or an index (one more than its)."""
 
 
 class AdmittedUrl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -118,6 +131,12 @@ class AdmittedUrl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """While it waits for its first fetch: from 1 on before, below 0.2 after the host's others."""
     moved: bool = False
     """The known URL of this fingerprint redirects here: this is what is fetched from now on."""
+    sitemap_level: int = 0
+    """Above 0: a sitemap; see `UrlDiscovered`."""
+    lastmod: float | None = None
+    """As in `Link`, like those below; hints, never facts."""
+    changefreq: str = ""
+    site_priority: float | None = None
 
 
 class UrlAdmitted(Record, frozen=True, kw_only=True):
@@ -154,6 +173,8 @@ class FetchRequested(Record, frozen=True, kw_only=True):
     text_digest: bytes | None = None
     size: int = 0
     """Octets of the body that is stored; 0 if none is, or it is not known."""
+    sitemap_level: int = 0
+    """Above 0: a sitemap is expected; see `UrlDiscovered`."""
 
 
 class FetchCompleted(Record, frozen=True, kw_only=True):
@@ -186,6 +207,8 @@ class FetchCompleted(Record, frozen=True, kw_only=True):
     rendered: bool = False
     """The body is the document that a browser made of the response, scripts and all."""
     fetcher: str = ""
+    sitemaps: list[str] = []
+    """Sitemaps that the host's robots.txt names, absolute; once per reading of it and `Rules`."""
 
 
 class CrawlReported(Record, frozen=True, kw_only=True):
@@ -213,6 +236,8 @@ class CrawlReported(Record, frozen=True, kw_only=True):
     fetcher: str = ""
     location: str | None = None
     """Absolute redirect target, for outcome `moved`; None if it is longer than 4000 octets."""
+    listing: bool | None = None
+    """The body is a sitemap or feed, no page, so no limit of pages counts it; None: not read."""
 
 
 class HostUpdated(Record, frozen=True, kw_only=True):

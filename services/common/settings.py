@@ -262,6 +262,10 @@ class Parser(_Group):
     """Seconds after which a page's parse is killed and the page kept without its text."""
     max_links: int = Field(default=5000, ge=0)
     """Links taken from one page; the rest is counted as `too-many`."""
+    sitemaps: bool = True
+    """Follow the sitemaps that robots.txt names, and read the links of sitemaps."""
+    feeds: bool = True
+    """Follow the feeds that pages name, and read the links of feeds (RSS, Atom, JSON Feed)."""
     max_text: int = Field(default=500_000, ge=1000)
     """Characters of text kept."""
     max_memory: int = Field(default=2 << 30, ge=256 << 20)

@@ -24,6 +24,8 @@ LEASE_TOLERANCE = 2.0
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _CODINGS = "gzip, br, zstd, deflate"
 _FIELD_VALUE = re.compile("[\t\x20-\x7e\x80-\xff]+")
+SITEMAP_BODY = 50 << 20
+"""Octets of a sitemap that are read where `max_body` is less (sitemaps.org)."""
 _REDIRECTS = frozenset({300, 301, 302, 303, 307, 308})
 _NOT_MODIFIED = 304
 _PLAIN_OK = 200
@@ -71,7 +73,7 @@ def page_request(
     return WireRequest(
         url=url,
         headers=(*_common(user_agent, options), *conditions, *cookies),
-        limit=options.max_body or limit,
+        limit=options.max_body or (max(limit, SITEMAP_BODY) if request.sitemap_level else limit),
         options=options,
     )
 

@@ -17,6 +17,7 @@ from services.common import metrics, urls
 from services.common.records import FetchCompleted, FetchRequested
 from services.common.settings import Settings
 from services.fetcher import core, robots_facts
+from services.fetcher.announced import Announced
 from services.fetcher.classify import FAILURES, UNREACHABLE
 from services.fetcher.cookies import Cookies
 from services.fetcher.errands import Errands
@@ -84,6 +85,7 @@ class Download:
         errands = Errands(protocols, self._robots, self._options, self._user_agent)
         self._modules = {name: kind(settings, errands) for name, kind in modules.items()}
         self._slots = {name: asyncio.Semaphore(it.slots) for name, it in self._modules.items()}
+        self._announced = Announced(own.robots_cache)
         self._compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
 
     async def run(
@@ -121,26 +123,31 @@ class Download:
             fetch = replace(fetch, facts=facts, started_at=self._clock())
             ruling = robots_facts.ruling(facts, url)
             if ruling is not None:
-                return core.refused(fetch, ruling)
+                return self._announce(core.refused(fetch, ruling), url, facts)
             slot = await self._turns_begin(url, request.gap, facts, since)
         fetch = self._in_slot(fetch, slot)
         if not self._module(url) and core.worth_a_ping(request, url, self._settings.head_above):
             answer = await self._ping(fetch, url)
             if answer is not None:
-                return answer
+                return self._announce(answer, url, facts)
             fetch = self._in_slot(fetch, await self._turns_begin(url, request.gap, facts))
         completed, again = await self._page(fetch, url)
         if again:
             with suppress(HeldBack):
                 slot = await self._turns_begin(url, request.gap, facts)
                 completed, _ = await self._page(self._in_slot(fetch, slot), url)
-        return completed
+        return self._announce(completed, url, facts)
 
     async def close(self) -> None:
         """End what runs in the background, and the modules; the protocols stay open."""
         await self._robots.close()
         for module in self._modules.values():
             await module.close()
+
+    def _announce(self, completed: FetchCompleted, url: urls.Url, facts: Facts) -> FetchCompleted:
+        """Let it carry the host's sitemaps, if its job does not know them yet."""
+        sitemaps = self._announced.take(url, facts, completed.request)
+        return msgspec.structs.replace(completed, sitemaps=sitemaps) if sitemaps else completed
 
     def _in_slot(self, fetch: core.Fetch, slot: str) -> core.Fetch:
         return replace(fetch, fetcher=f"{self._fetcher}/{slot}")

@@ -14,6 +14,10 @@ from services.common import urls
 MAX_BYTES = 500 * 1024
 """RFC 9309, 2.5: what a crawler must read at least, and we at most."""
 
+MAX_SITEMAPS = 500
+"""Sitemap lines of one file that are used."""
+MAX_SITEMAP_URL = 2048
+
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 _FIELDS = {
     "user-agent": "agent",
@@ -58,16 +62,22 @@ OPEN = Rules([], None, ())
 """No robots.txt, or nothing in it for us."""
 
 
-def sitemap_urls(rules: Rules, base: urls.Url) -> list[tuple[str, bool]]:
-    """Absolute sitemap URLs in order, each with whether it lies on another host than `base`."""
-    found = []
+def sitemap_urls(rules: Rules, base: str) -> list[str]:
+    """Absolute sitemap URLs, each once, in order; `base` is where the file is.
+
+    At most `MAX_SITEMAPS` of at most `MAX_SITEMAP_URL` characters. They may be on other hosts.
+    """
+    found: dict[str, None] = {}
     for raw in rules.sitemaps:
+        if len(found) == MAX_SITEMAPS:
+            break
         try:
-            url = urls.parse(raw, base.href)
+            url = urls.parse(raw[: 4 * MAX_SITEMAP_URL], base).href
         except urls.BadUrl:
             continue
-        found.append((url.href, url.host != base.host))
-    return found
+        if len(url) <= MAX_SITEMAP_URL:
+            found[url] = None
+    return list(found)
 
 
 @dataclass

@@ -6,7 +6,7 @@ fetcher asks). Links carry the rules of their seed on, unchanged but for a seed 
 """
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from services.common.records import AdmittedUrl, Link, Rules, Scope, UrlAdmitted
 from services.common.urls import BadUrl, Url, fingerprint, parse
 from services.frontier import budgets, seeds, traps
 from services.frontier.budgets import Budgets
-from services.frontier.cache import Passed, tag
+from services.frontier.cache import Passed, mark, tag
 from services.frontier.host_mapping import NOWHERE, Hosts, mapped
 from services.frontier.scope import Filter, prefix_of, root_of, within
 from services.frontier.traps import Thresholds, trap, year_of
@@ -39,6 +39,8 @@ _HEAD = 1024
 """Octets of an admitted record beside its URLs, rounded up."""
 _OVERHEAD = 80
 """Octets of an admitted URL in JSON beside the URL itself, rounded up."""
+_HINTS = 110
+"""Octets more if a sitemap says something about it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,7 @@ class Admission:
 
     admitted: list[UrlAdmitted] = field(default_factory=list)
     passed: dict[bytes, int] = field(default_factory=dict)
-    """Keys for the cache, with the depth."""
+    """Keys for the cache, with their `mark`."""
     refused: Counter[str] = field(default_factory=Counter)
     """Links refused, by a reason of `REFUSALS`."""
     repeated: int = 0
@@ -126,6 +128,8 @@ def admit_links(discovered: UrlDiscovered, memory: Memory, limits: Limits, now: 
     """
     if discovered.depth < 0:
         raise DeadLetter("schema", "`depth` must not be negative")
+    if discovered.sitemap_level < 0:
+        raise DeadLetter("schema", "`sitemap_level` must not be negative")
     rules = _rules(discovered, limits, memory.hosts, now)
     page = _Page(discovered, rules, memory, limits, now)
     if rules.max_depth is not None and discovered.depth > rules.max_depth:
@@ -152,6 +156,8 @@ class _Page:
         self.result = Admission()
         self._source = discovered.source
         self._depth = discovered.depth
+        self._level = discovered.sitemap_level
+        self._vouches = _vouches(discovered, rules, limits.identity)
         self._rules = rules
         self._memory = memory
         self._limits = limits
@@ -194,11 +200,13 @@ class _Page:
             return "too-long"
         inside = self._scoped.get(url.host)
         if inside is None:
-            inside = self._scoped[url.host] = within(url, named.host, self._rules)
+            inside = within(url, named.host, self._rules) or self._vouches(url)
+            self._scoped[url.host] = inside
         if not inside:
             return "scope"
-        # What is found at depth 0 is a seed that moved: where its job starts.
-        return self._filter.refusal(url) if self._depth else None
+        # What is found at depth 0 is a seed that moved: where its job starts. And a sitemap is
+        # no page of the job's, but where its pages are listed.
+        return self._filter.refusal(url) if self._depth and not self._level else None
 
     def _admit(self, link: Link, url: Url, named: Named) -> str | None:
         """Why a URL of the job is refused all the same: a trap."""
@@ -208,7 +216,8 @@ class _Page:
         digest = fingerprint(named.identity)
         key = digest + self._suffix
         moved = bool(link.rel) and _is_move(link, named, self._source, self._limits)
-        if key in result.passed or (not moved and self._memory.passed.knows(key, self._depth)):
+        known = self._memory.passed.knows(key, self._depth, link.lastmod)
+        if key in result.passed or (known and not moved):
             result.repeated += 1
             return None
         # After the cache: what passed is no trap, and most links are repeats.
@@ -216,13 +225,17 @@ class _Page:
         reason = reason or self._memory.budgets.refusal(url, named.identity, digest)
         if reason is not None:
             return reason
-        result.passed[key] = self._depth
+        result.passed[key] = mark(self._depth, link.lastmod)
         admitted = AdmittedUrl(
             url=url.href,
             fingerprint=digest,
             depth=self._depth,
             priority=self._priority,
             moved=moved,
+            sitemap_level=self._level,
+            lastmod=link.lastmod,
+            changefreq=link.changefreq,
+            site_priority=link.site_priority,
         )
         self._found.setdefault(named.host, []).append(admitted)
         return None
@@ -256,6 +269,31 @@ def _is_move(link: Link, named: Named, source: str, limits: Limits) -> bool:
         return False
 
 
+def _vouches(
+    discovered: UrlDiscovered, rules: Rules, identity: IdentityRules
+) -> Callable[[Url], bool]:
+    """Whether a sitemap outside the job's scope may be fetched; its links never profit.
+
+    A site proves by its robots.txt that a sitemap elsewhere is its own (sitemaps.org, "cross
+    submits"); where that is an index, or redirects, its files may be there as well.
+    """
+    if not discovered.sitemap_level:
+        return _nothing
+    try:
+        source = parse(discovered.source)
+    except BadUrl:
+        return _nothing
+    inside = within(source, identity.name(source).host, rules)
+    moved = any("redirect" in link.rel for link in discovered.links)
+    if inside and (moved or source.path == "/robots.txt"):
+        return lambda _: True
+    return lambda url: url.host == source.host
+
+
+def _nothing(_: Url) -> bool:
+    return False
+
+
 def _rules(discovered: UrlDiscovered, limits: Limits, hosts: Hosts, now: float) -> Rules:
     """The rules that the links are judged by: their seed's.
 
@@ -264,6 +302,8 @@ def _rules(discovered: UrlDiscovered, limits: Limits, hosts: Hosts, now: float) 
     """
     rules = discovered.rules
     if discovered.depth > 0 or rules.scope == "any" or not discovered.links:
+        return rules
+    if discovered.sitemap_level:
         return rules
     target = discovered.links[0]
     if "redirect" not in target.rel:
@@ -281,7 +321,8 @@ def _parts(admitted: list[AdmittedUrl], max_record: int) -> Iterator[list[Admitt
     part: list[AdmittedUrl] = []
     size, most = 0, (max_record - _HEAD) // 2
     for item in admitted:
-        octets = len(item.url) + _OVERHEAD
+        hints = item.lastmod is not None or item.changefreq or item.site_priority is not None
+        octets = len(item.url) + (_OVERHEAD + _HINTS if hints else _OVERHEAD)
         if part and size + octets > most:
             yield part
             part, size = [], 0

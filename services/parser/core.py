@@ -4,7 +4,7 @@ Decides all of it from the fetch, what was read and what is stored; never reads 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from services.common.records import (
@@ -18,8 +18,9 @@ from services.common.records import (
 from services.common.settings import Settings
 from services.parser import change, tables
 from services.parser.change import Verdict
-from services.parser.discoveries import discover
+from services.parser.discoveries import discover, robots_sitemaps
 from services.parser.document import Document, Task
+from services.parser.listing import ListingKind
 from services.parser.reports import parsed_page, report
 
 
@@ -32,6 +33,8 @@ class Limits:
     max_text: int
     max_body: int
     retention: int
+    sitemaps: bool = True
+    feeds: bool = True
 
     @classmethod
     def of(cls, settings: Settings) -> "Limits":
@@ -42,6 +45,8 @@ class Limits:
             max_text=settings.parser.max_text,
             max_body=settings.fetcher.max_body,
             retention=settings.parser.retention,
+            sitemaps=settings.parser.sitemaps,
+            feeds=settings.parser.feeds,
         )
 
 
@@ -102,11 +107,29 @@ def task_of(fetch: FetchCompleted, limits: Limits) -> Task:
         now=fetch.started_at,
         max_links=limits.max_links,
         max_text=limits.max_text,
+        sitemap_level=fetch.request.sitemap_level,
+        listings=_listings(limits),
     )
+
+
+def _listings(limits: Limits) -> list[ListingKind]:
+    wanted: tuple[tuple[ListingKind, bool], ...] = (
+        ("sitemap", limits.sitemaps),
+        ("feed", limits.feeds),
+    )
+    return [kind for kind, is_wanted in wanted if is_wanted]
 
 
 def decide(fetch: FetchCompleted, reading: Reading, limits: Limits) -> Effects:
     """All that follows from a fetch."""
+    effects = _decide(fetch, reading, limits)
+    if not fetch.sitemaps:
+        return effects
+    found, cut = robots_sitemaps(fetch, follow=limits.sitemaps)
+    return replace(effects, discovered=found + effects.discovered, cut=_sum(effects.cut, cut))
+
+
+def _decide(fetch: FetchCompleted, reading: Reading, limits: Limits) -> Effects:
     if fetch.outcome is Outcome.OK and reading.document is not None:
         return _read_page(fetch, reading, reading.document, limits)
     if fetch.outcome in (Outcome.OK, Outcome.UNCHANGED):
@@ -131,10 +154,10 @@ def _read_page(
     lasting = complete or request.body_digest is None
     rows = _content_rows(fetch, reading, document) if version else []
     if (version and lasting) or change.same_body(request, body_digest):
-        rows.append(tables.outlinks_row(request, document.links))
+        rows.append(tables.outlinks_row(request, tables.that_fit(document.links)))
     if version and complete and request.body_digest is not None and limits.retention:
         rows += tables.forget_rows(request, limits.retention)
-    reason = document.failure or fetch.reason
+    reason = document.failure or document.reason or fetch.reason
     discovered, cut = discover(fetch, document.links)
     return Effects(
         rows=rows,
@@ -148,8 +171,8 @@ def _read_page(
             ttl=0 if version and lasting else limits.retention,
         ),
         discovered=discovered,
-        parsed=parsed_page(fetch, document) if version else None,
-        reported=report(fetch, verdict, reason),
+        parsed=parsed_page(fetch, document) if version and not document.is_listing else None,
+        reported=report(fetch, verdict, reason, listing=document.is_listing),
         verdict=_name(verdict, complete=complete),
         cut=_sum(document.cut, cut),
     )
@@ -167,7 +190,7 @@ def _content_rows(
     fetch: FetchCompleted, reading: Reading, document: Document
 ) -> list[tables.Write]:
     rows = tables.content_rows(reading.body_digest or b"", reading.chunks, fetch.size)
-    if document.text_digest is not None:
+    if document.text_digest is not None and not document.is_listing:
         rows.append(tables.text_row(document.text_digest, document.text))
     return rows
 

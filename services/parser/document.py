@@ -10,12 +10,13 @@ import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
 from services.common.records import Link
-from services.parser import media
+from services.parser import listings, media
 from services.parser.bodies import digest, unpack
 from services.parser.charset import Decoded, decode
 from services.parser.directives import read_directives
 from services.parser.head import read_head
 from services.parser.links import base_of, read_links
+from services.parser.listing import Listing, ListingKind
 from services.parser.text import TextSource, body_text, main_text, plain_text
 
 Failure = Literal["", "parse-timeout", "parse-crashed", "parse-memory", "parse-failed"]
@@ -40,6 +41,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """When the page was fetched; dated directives are measured against it."""
     max_links: int
     max_text: int
+    sitemap_level: int = 0
+    """As in `FetchRequested`."""
+    listings: list[ListingKind] = []
+    """Which kinds of list give links."""
     main: bool = True
     """Whether to look for the main text; without, the text is that of the whole body."""
 
@@ -58,7 +63,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     text_source: TextSource = "none"
     text_truncated: bool = False
     text_digest: bytes | None = None
-    """Of the whole text; None if there is none."""
+    """Of the whole text, or of what a listing lists; None if there is none."""
     noindex: bool = False
     links: list[Link] = []
     """All links; `rel` holds `nofollow` where the link or the page says so."""
@@ -68,6 +73,13 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why the main text is missing, or all that is read; empty if nothing went wrong."""
     detail: str = ""
     """What went wrong, for the log."""
+    reason: str = ""
+    """What is wrong with the body itself; empty if nothing is."""
+
+    @property
+    def is_listing(self) -> bool:
+        """Whether it is a sitemap or feed (or should have been one): no page."""
+        return self.kind in ("sitemap", "feed")
 
 
 def read(task: Task) -> Document:
@@ -80,6 +92,17 @@ def read(task: Task) -> Document:
     content_type = header(task.headers, "content-type")
     kind = media.sniff(content_type, body)
     document = Document(kind=kind, content_type=media.essence(content_type))
+    asked = listings.Asked(
+        url=task.url,
+        content_type=content_type,
+        kind=kind,
+        level=task.sitemap_level,
+        now=task.now,
+        max_links=task.max_links,
+    )
+    listing = listings.read(body, asked)
+    if listing is not None:
+        return _listed(document, listing, task)
     if kind in ("html", "xhtml"):
         decoded = decode(body, content_type)
         return _read_html(document, decoded, task)
@@ -90,6 +113,22 @@ def read(task: Task) -> Document:
         document = msgspec.structs.replace(document, charset=decoded.encoding)
         return _with_text(document, plain_text(decoded.text), "plain", task.max_text)
     return document
+
+
+def _listed(document: Document, listing: Listing, task: Task) -> Document:
+    """A list of links. What it asks of robots is for itself, not for the pages that it lists."""
+    wanted = listing.kind in task.listings
+    cut = listing.cut if wanted or not listing.links else {"switched-off": len(listing.links)}
+    return msgspec.structs.replace(
+        document,
+        kind=listing.kind,
+        title=listing.title,
+        noindex=read_directives(None, task.headers, task.agent, task.now).noindex,
+        links=listing.links if wanted else [],
+        cut=cut,
+        text_digest=listings.digest_of(listing),
+        reason=listings.NOT_A_SITEMAP if listings.NOT_A_SITEMAP in listing.cut else "",
+    )
 
 
 def _read_html(document: Document, decoded: Decoded, task: Task) -> Document:

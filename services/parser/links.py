@@ -23,10 +23,13 @@ _SOURCES = {"iframe": "src", "frame": "src"}
 _LINK_RELS = frozenset(
     {
         "canonical", "alternate", "amphtml", "next", "prev", "previous", "first", "last", "start",
-        "up", "index", "contents", "chapter", "section",
+        "up", "index", "contents", "chapter", "section", "sitemap", "feed",
     }
 )  # fmt: skip
 """Relations of `<link>` that lead to documents; the others load things or name services."""
+SITEMAP = "sitemap"
+"""Token that marks what robots.txt or a sitemap index names; see `records.Link`."""
+_FEED = re.compile(r"\s*application/(?:(?:rss|atom|rdf)\+xml|feed\+json)\b", re.IGNORECASE)
 _REFRESH = re.compile(r"\s*[\d.]*\s*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 
 
@@ -95,11 +98,20 @@ def _candidates(tree: LexborHTMLParser) -> Iterator[tuple[LexborNode, str, str]]
             continue
         if tag == "link" and ("stylesheet" in rel or _LINK_RELS.isdisjoint(rel.split())):
             continue
+        rel = _own(rel, attributes.get("type") or "") if rel else rel
         raw = attributes.get(_SOURCES.get(tag or "", "href"))
         if raw is None and tag == "a":
             raw = attributes.get("xlink:href")
         if raw is not None:
             yield node, raw, rel[:MAX_ANCHOR]
+
+
+def _own(rel: str, kind: str) -> str:
+    """The tokens as we use them: feeds are marked, and no page can vouch for a sitemap."""
+    tokens = [token for token in rel.split() if token != SITEMAP]
+    if _FEED.match(kind) and "alternate" in tokens and "feed" not in tokens:
+        tokens.append("feed")
+    return " ".join(tokens)
 
 
 def _anchor(node: LexborNode) -> str:

@@ -7,7 +7,8 @@ MIME Sniffing; stricter where a lie would waste work, as said at each rule). Nev
 import re
 from typing import Literal
 
-Kind = Literal["html", "xhtml", "xml", "text", "json", "pdf", "binary"]
+Kind = Literal["html", "xhtml", "xml", "text", "json", "pdf", "binary", "sitemap", "feed"]
+"""The last two are never sniffed: listings.py finds them by what they hold."""
 
 PREFIX = 1445
 """Octets looked at (MIME Sniffing 5, the resource header)."""

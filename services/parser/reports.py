@@ -37,7 +37,9 @@ def parsed_page(fetch: FetchCompleted, document: Document) -> PageParsed:
     )
 
 
-def report(fetch: FetchCompleted, verdict: Verdict, reason: str) -> CrawlReported:
+def report(
+    fetch: FetchCompleted, verdict: Verdict, reason: str, *, listing: bool | None = None
+) -> CrawlReported:
     """The crawl as the scheduler gets it; digests are those of what is stored from now on."""
     request = fetch.request
     known = fetch.outcome is not Outcome.OK  # what is stored stays as it is
@@ -63,6 +65,7 @@ def report(fetch: FetchCompleted, verdict: Verdict, reason: str) -> CrawlReporte
         crawl_delay=fetch.crawl_delay,
         fetcher=fetch.fetcher,
         location=_location(fetch),
+        listing=listing,
     )
 
 

@@ -20,6 +20,9 @@ SHARDS = 1024
 LINK_SHARDS = 8192
 """Partitions of a host in `outlinks`, whose rows are several times larger; as above."""
 
+MAX_ROW = 4 << 20
+"""Octets of the links in one row of `outlinks`."""
+
 _PAGE_COLUMNS = (
     "host", "shard", "fingerprint", "fetched_at", "url", "job", "depth", "outcome", "reason",
     "status", "headers", "content_type", "charset", "title", "language", "description",
@@ -147,6 +150,20 @@ def content_rows(body_digest: bytes, chunks: Sequence[bytes], size: int) -> list
 def text_row(text_digest: bytes, text: str) -> Write:
     """A text under its digest."""
     return Write(PUT_TEXT, (text_digest, text))
+
+
+def that_fit(links: Sequence[Link]) -> Sequence[Link]:
+    """As many links as one row may hold: Cassandra refuses writes of 16 MiB, and dislikes less.
+
+    Only large sitemaps have more. All of their links are passed on when they are read; what is
+    kept is for those who look at a page, and for a job that wants an unchanged one anew.
+    """
+    size = 0
+    for index, link in enumerate(links):
+        size += len(link.url) + len(link.anchor) * 4 + len(link.rel) + 24
+        if size > MAX_ROW:
+            return links[:index]
+    return links
 
 
 def outlinks_row(request: FetchRequested, links: Iterable[Link]) -> Write:

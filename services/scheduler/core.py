@@ -93,6 +93,8 @@ class Partition:
                     job=event.rules.job,
                     depth=admitted.depth,
                     priority=admitted.priority,
+                    sitemap_level=admitted.sitemap_level,
+                    listing=admitted.sitemap_level > 0,
                 )
                 host.known += 1
             elif not wants_again(rows, event, host, admitted, row):
@@ -242,7 +244,8 @@ class Partition:
         else:
             outcomes.apply(row, event, self._policy, self._settings, now)
         rules = host.rules.get(event.job)
-        if event.outcome in (Outcome.OK, Outcome.UNCHANGED) and not row.stored:
+        found = event.outcome in (Outcome.OK, Outcome.UNCHANGED)
+        if found and not (row.stored or row.listing):
             row.stored = event.job == row.job
             self._accounts.page_stored(host, None if counted else rules)
         deeper = flight is not None and row.depth < flight.depth

@@ -132,7 +132,7 @@ class Dispatcher:
         while (found := timeline.peek(rows, host, number)) is not None:
             fingerprint, row = found
             rules = host.rules.get(row.job) or Rules(job=row.job)
-            if row.stored or self._jobs.room(rules):
+            if row.stored or self._jobs.room(rules) or (row.listing and not self._jobs.full(rules)):
                 before = self._accounts.state(host, fingerprint, row)
                 timeline.advance(rows, host, number)
                 request = self._request(host, fingerprint, row, rules, now)
@@ -153,7 +153,8 @@ class Dispatcher:
         # Later than any earlier request of this URL, even if the clock was set back.
         scheduled = max(round(now, 3), round(row.scheduled + 0.001, 3))
         lease_until = now + pace.lease(host, self._settings)
-        counted = row.job if rules.max_pages is not None and not row.stored else ""
+        counts = rules.max_pages is not None and not (row.stored or row.listing)
+        counted = row.job if counts else ""
         probes = quarantine.holds(host, self._settings)
         reason = "probe" if probes else _reason(row, now)
         flight = Flight(scheduled, lease_until, row.depth, counted, reason)
@@ -175,6 +176,7 @@ class Dispatcher:
             body_digest=row.body_digest,
             text_digest=row.text_digest,
             size=row.size,
+            sitemap_level=row.sitemap_level,
         )
 
 

@@ -58,5 +58,7 @@ def _visited(row: UrlRow, report: CrawlReported, policy: Policy, now: float) -> 
         row.changed = report.fetched_at
     if report.outcome is Outcome.OK:
         row.size = report.size
+    if report.listing is not None:
+        row.listing = report.listing or row.sitemap_level > 0
     row.etag, row.last_modified = report.etag, report.last_modified
     row.body_digest, row.text_digest = report.body_digest, report.text_digest

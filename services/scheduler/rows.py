@@ -55,6 +55,10 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     """Times in a row that it redirected to another writing of itself."""
     size: int = 0
     """Octets of the body last received."""
+    sitemap_level: int = 0
+    """Above 0: it was first known as a sitemap; see `UrlDiscovered`."""
+    listing: bool = False
+    """A sitemap or feed, by what was read or is expected: no page, whatever its job may store."""
 
 
 class Bucket(msgspec.Struct, array_like=True):

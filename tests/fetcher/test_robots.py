@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.common import urls
-from services.fetcher.robots import MAX_BYTES, Rules, parse, sitemap_urls
+from services.fetcher.robots import (
+    MAX_BYTES,
+    MAX_SITEMAP_URL,
+    MAX_SITEMAPS,
+    Rules,
+    parse,
+    sitemap_urls,
+)
 
 HOST = "http://h.test"
 
@@ -42,10 +48,10 @@ def test_sitemap_lines_belong_to_no_group_and_resolve_against_the_file() -> None
         "Sitemap: mailto:x"
     )
     rules = parse(text.encode(), "MyBot")
-    assert sitemap_urls(rules, urls.parse("https://h.test/robots.txt")) == [
-        ("https://h.test/s1.xml", False),
-        ("https://h.test/rel.xml", False),
-        ("https://other.test/x.xml.gz", True),
+    assert sitemap_urls(rules, "https://h.test/robots.txt") == [
+        "https://h.test/s1.xml",
+        "https://h.test/rel.xml",
+        "https://other.test/x.xml.gz",
     ]
     assert not allowed(rules, "/x")
 
@@ -79,6 +85,14 @@ def test_sitemap_lines_belong_to_no_group_and_resolve_against_the_file() -> None
 def test_the_longest_match_wins_and_allow_wins_a_tie(lines: str, path: str, expected: str) -> None:
     """ROB-03."""
     assert says(f"User-agent: *\n{lines}", path) == expected
+
+
+def test_sitemap_lines_are_bounded_in_number_and_length() -> None:
+    lines = [f"Sitemap: /{number}.xml\n" for number in range(2 * MAX_SITEMAPS)]
+    lines += lines[:5]
+    lines[0] = f"Sitemap: /{'x' * MAX_SITEMAP_URL}.xml\n"
+    found = sitemap_urls(parse("".join(lines).encode(), "MyBot"), "https://h.test/robots.txt")
+    assert found == [f"https://h.test/{number}.xml" for number in range(1, MAX_SITEMAPS + 1)]
 
 
 @pytest.mark.parametrize(

@@ -548,3 +548,28 @@ async def test_a_protocol_is_one_class_and_knows_no_robots() -> None:
     completed = await download.run(request("always://host/thing"))
     assert completed is not None
     assert (completed.outcome, body(completed)) == (Outcome.OK, b"/thing")
+
+
+async def test_the_sitemaps_of_robots_txt_come_with_one_report_of_each_job(web: Web) -> None:
+    """D11: even with one that robots.txt forbids."""
+    web.pages["/robots.txt"] = ok(b"User-agent: *\nDisallow: /x\nSitemap: /s.xml\n")
+    web.pages["/p"] = ok(PAGE)
+    sitemap = web.url("/s.xml")
+    async with fetcher() as download:
+        carried = []
+        for path, job in (("/x", "one"), ("/p", "one"), ("/p", "two"), ("/x", "two")):
+            asked = request(web.url(path), rules=Rules(job=job))
+            completed = await download.run(asked)
+            assert completed is not None
+            carried.append(completed.sitemaps)
+    assert carried == [[sitemap], [], [sitemap], []]
+
+
+async def test_a_sitemap_may_be_larger_than_a_page(web: Web) -> None:
+    """D11."""
+    web.pages["/s.xml"] = ok(PAGE * 3)
+    async with fetcher(max_body=len(PAGE)) as download:
+        for level, size in ((0, len(PAGE)), (1, 3 * len(PAGE))):
+            completed = await download.run(request(web.url("/s.xml"), sitemap_level=level))
+            assert completed is not None
+            assert (completed.size, completed.truncated) == (size, not level)

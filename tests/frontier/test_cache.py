@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.common.records import Rules
-from services.frontier.cache import Passed, tag
+from services.frontier.cache import Passed, mark, tag
 
 
 def key(number: int) -> bytes:
@@ -75,3 +75,30 @@ def test_rules_that_differ_in_anything_have_tags_that_differ() -> None:
     ]
     assert len({tag(each) for each in rules}) == len(rules)
     assert tag(Rules(job="default")) == tag(Rules())
+
+
+def test_what_a_site_says_has_changed_since_passes_again() -> None:
+    """D11."""
+    cache = Passed(10)
+    cache.remember({key(1): mark(2, 1_700_000_000.5)})
+    assert cache.knows(key(1), 2, 1_700_000_000.0)
+    assert cache.knows(key(1), 2, 1_600_000_000.0)
+    assert cache.knows(key(1), 3)
+    assert not cache.knows(key(1), 3, 1_700_000_002.0)
+    assert not cache.knows(key(1), 1, 1_700_000_000.0)
+
+
+def test_the_newest_date_and_the_least_depth_are_kept() -> None:
+    cache = Passed(10)
+    for depth, lastmod in ((3, None), (5, 200.0), (1, 100.0), (4, None)):
+        cache.remember({key(1): mark(depth, lastmod)})
+    assert cache.knows(key(1), 1, 200.0)
+    assert not cache.knows(key(1), 0)
+    assert not cache.knows(key(1), 1, 201.0)
+    # one that passed without a date passes again with its first
+    cache.remember({key(2): mark(1)})
+    assert not cache.knows(key(2), 1, 1.0)
+
+
+def test_a_mark_without_a_date_is_its_depth() -> None:
+    assert mark(7) == 7

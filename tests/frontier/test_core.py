@@ -3,10 +3,12 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from services.common.codec import encode
 from services.common.errors import DeadLetter
@@ -435,3 +437,107 @@ def test_links_have_their_jobs_priority_less_with_each_step() -> None:
         links = discovered("http://h.test/a", rules=seed.rules, depth=depth)
         [record] = admit_links(links, memory(), LIMITS, NOW).admitted
         assert [item.priority for item in record.urls] == [priority]
+
+
+def sitemaps(
+    *links: str,
+    source: str = "http://h.test/robots.txt",
+    **fields: Any,  # noqa: ANN401 - any field of the record
+) -> UrlDiscovered:
+    values = {"depth": 0, "sitemap_level": 1} | fields
+    found = [Link(url=link, rel="sitemap") for link in links]
+    return structs.replace(discovered(), source=source, links=found, **values)
+
+
+def test_a_sitemap_is_admitted_as_one_with_its_level() -> None:
+    """D11."""
+    admission = admit_links(sitemaps("http://h.test/s.xml", sitemap_level=2), memory(), LIMITS, NOW)
+    (admitted,) = admission.admitted[0].urls
+    assert (admitted.sitemap_level, admitted.depth, admitted.priority) == (2, 0, 1.0)
+    assert admission.admitted[0].rules == RULES
+
+
+def test_a_jobs_path_and_patterns_are_for_pages_and_not_for_sitemaps() -> None:
+    rules = structs.replace(RULES, path_prefix="/docs/", include="html", exclude="map")
+    record = sitemaps("http://h.test/sitemap.xml", rules=rules, depth=1)
+    assert hrefs(admit_links(record, memory(), LIMITS, NOW)) == ["http://h.test/sitemap.xml"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "rel", "passes"),
+    [
+        # named by the robots.txt of a host of the job
+        ("http://h.test/robots.txt", "http://cdn.test/s.xml", "sitemap", True),
+        # an index there names its own files
+        ("http://cdn.test/s.xml", "http://cdn.test/s1.xml", "sitemap", True),
+        # and not those of others
+        ("http://cdn.test/s.xml", "http://evil.test/s1.xml", "sitemap", False),
+        ("http://h.test/s.xml", "http://evil.test/s1.xml", "sitemap", False),
+        # what the robots.txt of the host names that keeps the file is not the job's
+        ("http://cdn.test/robots.txt", "http://evil.test/s.xml", "sitemap", False),
+        # a sitemap of the job's host may have moved
+        ("http://h.test/s.xml", "http://cdn.test/s.xml", "redirect", True),
+        ("http://cdn.test/s.xml", "http://evil.test/s.xml", "redirect", False),
+        ("nonsense", "http://cdn.test/s.xml", "sitemap", False),
+    ],
+)
+def test_a_sitemap_elsewhere_is_fetched_if_the_jobs_host_vouches_for_it(
+    source: str, target: str, rel: str, passes: bool
+) -> None:
+    """SF-05; the URLs that it lists pass the scope as all others."""
+    record = structs.replace(sitemaps(source=source), links=[Link(url=target, rel=rel)])
+    admission = admit_links(record, memory(), LIMITS, NOW)
+    assert hrefs(admission) == ([target] if passes else [])
+    assert admission.refused == ({} if passes else {"scope": 1})
+    # a seed's scope never moves with a sitemap
+    assert all(found.rules == RULES for found in admission.admitted)
+
+
+def test_pages_that_a_sitemap_elsewhere_lists_pass_the_scope() -> None:
+    """SF-05: a sitemap enrols no foreign hosts."""
+    record = structs.replace(
+        discovered("http://h.test/a", "http://cdn.test/b", "http://evil.test/c"),
+        source="http://cdn.test/s.xml",
+    )
+    admission = admit_links(record, memory(), LIMITS, NOW)
+    assert (hrefs(admission), admission.refused) == (["http://h.test/a"], {"scope": 2})
+
+
+def test_hints_reach_the_scheduler_and_a_newer_date_passes_again() -> None:
+    """D11."""
+    link = Link(url="http://h.test/a", lastmod=100.0, changefreq="daily", site_priority=0.8)
+    record = structs.replace(discovered(), links=[link])
+    keeps = memory()
+    (admitted,) = admit_links(record, keeps, LIMITS, NOW).admitted[0].urls
+    assert (admitted.lastmod, admitted.changefreq, admitted.site_priority) == (100.0, "daily", 0.8)
+    keeps.passed.remember(admit_links(record, keeps, LIMITS, NOW).passed)
+    assert admit_links(record, keeps, LIMITS, NOW).repeated == 1
+    newer = structs.replace(record, links=[structs.replace(link, lastmod=200.0)])
+    assert hrefs(admit_links(newer, keeps, LIMITS, NOW)) == ["http://h.test/a"]
+
+
+def test_a_link_without_hints_costs_nothing_more() -> None:
+    (record,) = admit_links(discovered("http://h.test/a"), memory(), LIMITS, NOW).admitted
+    assert b"lastmod" not in encode(URL_ADMITTED, record)
+    assert b"sitemap" not in encode(URL_ADMITTED, record)
+
+
+def test_records_with_hints_keep_within_their_limit() -> None:
+    limits = Limits(default_scope="host", max_url_length=100, max_record=10_000)
+    links = [
+        Link(
+            url=f"http://h.test/{n}",
+            lastmod=1_700_000_000.123,
+            changefreq="monthly",
+            site_priority=0.123456,
+        )
+        for n in range(500)
+    ]
+    admission = admit_links(structs.replace(discovered(), links=links), memory(), limits, NOW)
+    assert len(hrefs(admission)) == 500
+    assert max(len(encode(URL_ADMITTED, record)) for record in admission.admitted) < 10_000
+
+
+def test_a_negative_level_is_no_record() -> None:
+    with pytest.raises(DeadLetter):
+        admit_links(sitemaps("http://h.test/a", sitemap_level=-1), memory(), LIMITS, NOW)

@@ -99,7 +99,7 @@ def test_a_script_that_closes_itself_ends_there_in_xhtml_only() -> None:
         ("text/html", b"%PDF-1.7 words", "pdf"),
         ("text/html", b'{"a":1}', "json"),
         ("text/html", bytes(range(256)) * 20, "binary"),
-        ("application/rss+xml", b"<rss><channel/></rss>", "xml"),
+        ("application/xml", b"<opml><body/></opml>", "xml"),
     ],
 )
 def test_what_is_no_page_has_no_text_and_no_links(
@@ -173,3 +173,35 @@ def test_large_and_deep_pages_are_read_to_their_end(
 ) -> None:
     html = page_of(inside) + "<a href=/last>last</a>"
     assert "http://h.test/last" in [link.url for link in read(task(html.encode())).links]
+
+
+SITEMAP = b"<urlset><url><loc>/a</loc></url></urlset>"
+FEED = b"<rss><channel><title>T</title><item><link>/a</link></item></channel></rss>"
+
+
+def test_a_sitemap_or_feed_gives_its_links_and_no_text() -> None:
+    """D11; what it asks of robots is for itself."""
+    for body, kind in ((SITEMAP, "sitemap"), (FEED, "feed")):
+        given = task(
+            body,
+            headers=[("content-type", "text/xml"), ("x-robots-tag", "noindex, nofollow")],
+            listings=["sitemap", "feed"],
+        )
+        document = read(given)
+        assert (document.kind, document.is_listing, document.noindex) == (kind, True, True)
+        assert [(link.url, link.rel) for link in document.links] == [("http://h.test/a", "")]
+        assert (document.text, document.text_source) == ("", "none")
+        assert document.text_digest is not None
+
+
+def test_a_kind_of_list_that_is_switched_off_gives_no_links() -> None:
+    for body, others in ((SITEMAP, ["feed"]), (FEED, ["sitemap"])):
+        document = read(task(body, "text/xml", listings=others))
+        assert (document.is_listing, document.links) == (True, [])
+        assert document.cut == {"switched-off": 1}
+
+
+def test_where_a_sitemap_is_expected_a_page_is_none() -> None:
+    """SF-03."""
+    document = read(task(b"<html><a href=/x>home</a></html>", sitemap_level=1))
+    assert (document.is_listing, document.links, document.reason) == (True, [], "not-a-sitemap")

@@ -164,3 +164,28 @@ def test_fifty_thousand_links_take_seconds_of_cpu_not_minutes() -> None:
 def test_any_attribute_values_are_read(base: str, href: str) -> None:
     for link in found(f'<base href="{base}"><a href="{href}">x</a>').links:
         assert link.url.startswith(("http://", "https://"))
+
+
+def test_feeds_are_marked_by_their_type() -> None:
+    """D11."""
+    html = """<link rel=alternate type=application/rss+xml href=/rss title=News>
+    <link rel="Alternate" type="application/atom+xml; charset=utf-8" href=/atom>
+    <link rel="alternate home" type=application/feed+json href=/json>
+    <link rel=alternate hreflang=de href=/de><link rel=feed href=/feed>
+    <link rel=stylesheet type=application/rss+xml href=/no>"""
+    assert [(link.url, link.rel) for link in found(html).links] == [
+        ("http://h.test/rss", "alternate feed"),
+        ("http://h.test/atom", "alternate feed"),
+        ("http://h.test/json", "alternate home feed"),
+        ("http://h.test/de", "alternate"),
+        ("http://h.test/feed", "feed"),
+    ]
+
+
+def test_no_page_can_say_that_a_link_is_a_sitemap_of_ours() -> None:
+    """D11: what that token allows is robots.txt's to give; the link itself is one as any."""
+    html = "<link rel=sitemap href=/s.xml><a rel='Sitemap next' href=/map>x</a>"
+    assert found(html).links == [
+        Link(url="http://h.test/s.xml"),
+        Link(url="http://h.test/map", anchor="x", rel="next"),
+    ]

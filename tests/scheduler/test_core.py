@@ -438,3 +438,50 @@ def test_a_host_that_never_answers_holds_no_crawl_open(desk: Make) -> None:
             break
         d.tick(30)
     assert (d.status()["paused"], d.status()["waiting"], d.status()["retrying"]) == (1, 0, 0)
+
+
+def sitemap(desk: Any, url: str, rules: Rules) -> None:  # noqa: ANN401 - the fixture's own
+    found = AdmittedUrl(url=url, fingerprint=fingerprint(url), sitemap_level=2, lastmod=5.0)
+    rows = Rows(desk.tables)
+    event = UrlAdmitted(host="h.test", rules=rules, urls=[found])
+    desk._done(rows, desk.partition.admit(event, rows, desk.now))  # noqa: SLF001
+
+
+def test_a_sitemap_is_asked_for_as_one_and_counts_for_no_limit(desk: Make) -> None:
+    """D11."""
+    d = desk(host_window=1)
+    rules = Rules(job="small", max_pages=2)
+    sitemap(d, "http://h.test/s.xml", rules)
+    [request] = d.under_way
+    assert request.sitemap_level == 2
+    d.admit(*pages(4), rules=rules)
+    d.report(request, listing=True)
+    while d.under_way:
+        d.report(d.under_way[0], listing=False)
+    assert (d.status()["ok"], d.status()["over_limit"]) == (3, 2)
+
+
+def test_what_turns_out_to_be_a_feed_counts_for_no_limit_either(desk: Make) -> None:
+    """D11: nor when it is found unchanged later."""
+    d = desk(host_window=1)
+    rules = Rules(job="small", max_pages=2)
+    [feed] = d.admit("http://h.test/feed", rules=rules)
+    d.report(feed, listing=True)
+    assert d.row("http://h.test/feed").stored is False
+    [again] = d.tick(15 * DAY)
+    d.report(again, Outcome.UNCHANGED)
+    d.admit(*pages(4), rules=rules)
+    while d.under_way:
+        d.report(d.under_way[0], listing=False)
+    assert (d.status()["ok"], d.status()["over_limit"]) == (2, 2)
+
+
+def test_a_job_with_all_its_pages_asks_for_no_more_sitemaps(desk: Make) -> None:
+    d = desk(host_window=1)
+    rules = Rules(job="small", max_pages=1)
+    [page] = d.admit("http://h.test/0", rules=rules)
+    sitemap(d, "http://h.test/s.xml", rules)
+    d.report(page, listing=False)
+    d.tick(1)
+    assert d.under_way == []
+    assert d.status()["over_limit"] == 1

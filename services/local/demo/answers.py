@@ -9,12 +9,10 @@ from html import escape
 from urllib.parse import unquote
 
 from services.local.demo import render
+from services.local.demo.lists import list_reply, lone_page, named_by_robots
 from services.local.demo.odd import NEVER, calendar, odd_pages
 from services.local.demo.reply import Reply, html
 from services.local.demo.site import DemoWeb, Version
-
-SITEMAP_URLS = 1000
-"""URLs in one sitemap file."""
 
 # What a label means in browsers (WHATWG Encoding), for Python's stricter codecs.
 _CODECS = {"iso-8859-1": "cp1252", "windows-1251": "cp1251", "shift_jis": "cp932"}
@@ -42,7 +40,8 @@ def answer(web: DemoWeb, host: int, target: str, at: float, visit: int = 0) -> R
     page = web.find(host, path)
     if page is not None:
         return article_reply(web, host, page, web.version(host, page, at), visit)
-    return _special(web, host, path) or Reply(status=404, body=html("Not found", ""))
+    reply = list_reply(web, host, path, at) or lone_page(web, host, path)
+    return reply or _special(web, host, path) or Reply(status=404, body=html("Not found", ""))
 
 
 def article_reply(web: DemoWeb, host: int, page: int, version: Version, visit: int = 0) -> Reply:
@@ -76,7 +75,9 @@ def _robots(web: DemoWeb, host: int, path: str) -> Reply | None:
     lines = ["User-agent: *", "Disallow: /private/", "Allow: /private/open.html"]
     if role == "delay":
         lines.append(f"Crawl-delay: {web.crawl_delay:g}")
-    text = "\n".join([*lines, "", f"Sitemap: {web.url(host, '/sitemap.xml')}", ""])
+    sitemap = named_by_robots(web, host)
+    lines += ["", f"Sitemap: {sitemap}"] if sitemap else []
+    text = "\n".join([*lines, ""])
     return Reply(content_type="text/plain", body=text.encode())
 
 
@@ -95,33 +96,9 @@ def _keep_out(_web: DemoWeb, _host: int, path: str) -> Reply:
     return Reply(body=html("Keep out", f"<p>Nobody should have asked for {escape(path)}.</p>"))
 
 
-def _sitemap(web: DemoWeb, host: int, path: str) -> Reply | None:
-    """A sitemap index and its files (sitemaps.org protocol), of the pages that may be crawled."""
-    size = web.sizes[host]
-    if path == "/sitemap.xml":
-        root, item = "sitemapindex", "sitemap"
-        files = range(1, (size - 1) // SITEMAP_URLS + 2)
-        urls = [web.url(host, f"/sitemap-{number}.xml") for number in files]
-    else:
-        root, item = "urlset", "url"
-        number = path.removeprefix("/sitemap-").removesuffix(".xml")
-        first = (int(number) - 1) * SITEMAP_URLS if number.isdecimal() else size
-        if path != f"/sitemap-{number}.xml" or not 0 <= first < size:
-            return None
-        pages = range(first, min(first + SITEMAP_URLS, size))
-        urls = [web.page_url(host, page) for page in pages]
-    rows = "".join(f"<{item}><loc>{url}</loc></{item}>\n" for url in urls)
-    body = (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{rows}</{root}>\n'
-    )
-    return Reply(content_type="application/xml", body=body.encode())
-
-
 # By prefix: what there is besides pages.
 _SPECIAL: dict[str, Callable[[DemoWeb, int, str], Reply | None]] = {
     "/robots": _robots,
-    "/sitemap": _sitemap,
     "/all-hosts/": _directory,
     "/calendar/": _calendar,
     "/static/": lambda _web, _host, _path: Reply(content_type="text/css", body=_STYLE),

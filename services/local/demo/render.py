@@ -30,7 +30,7 @@ def page(web: DemoWeb, host: int, number: int, version: int) -> str:
     links = _Links(web, rng, web.page_url(host, number), base)
     return "".join(
         [
-            _head(web, host, number, content, head_base),
+            _head(web, host, number, content, head_base + _feeds(targets)),
             f'<body class="post page-{number}">\n{_sprite()}',
             _header(web, host, content, targets, links),
             '<main id="content" class="layout">\n',
@@ -129,6 +129,13 @@ def _head(web: DemoWeb, host: int, number: int, content: Article, base: str) -> 
 <script>{_script(host % 8)}</script>
 </head>
 """
+
+
+def _feeds(targets: Targets) -> str:
+    return "".join(
+        f'<link rel="alternate" type="application/{url.rpartition(".")[2]}+xml" href="{url}">'
+        for url in targets.feed
+    )
 
 
 def _token(web: DemoWeb, host: int, number: int) -> str:

@@ -31,6 +31,9 @@ HOSTS_PER_NET = 250
 BURST = 16
 """A `random` page changes this often in a window of as many mean periods."""
 
+FEEDS = {0: "/news.rss", 1: "/news.atom"}
+"""Hosts that have a feed, and where; see lists.py."""
+
 _NUMBER = re.compile(r"-(\d{1,9})\.html$")
 # One row per percent of pages.
 _CHANGES: tuple[Change, ...] = (
@@ -59,11 +62,13 @@ class Targets:
     related: tuple[str, ...]
     elsewhere: tuple[str, ...]
     extra: tuple[str, ...] = ()
+    feed: tuple[str, ...] = ()
+    """Named in the head of the page only."""
 
     def all(self) -> frozenset[str]:
         """Each target once."""
-        parts = (self.nav, self.children, self.inline, self.related, self.elsewhere, self.extra)
-        return frozenset().union(*parts)
+        parts = (self.nav, self.children, self.inline, self.related, self.elsewhere)
+        return frozenset().union(*parts, self.extra, self.feed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +86,8 @@ class DemoWeb:
     """Give the last hosts their roles (see `ROLES`) and the `odd` one its pages."""
     trap: bool = True
     """Link to a calendar without end on the odd host."""
+    sitemaps: bool = True
+    """Name sitemaps in robots.txt and feeds on home pages, with pages that only they lead to."""
     crawl_delay: float = 0.2
     """What the `delay` host's robots.txt asks for, seconds."""
     slow: float = 0.5
@@ -212,6 +219,7 @@ class DemoWeb:
             related=tuple(near[4:]),
             elsewhere=tuple(self._elsewhere(rng, host) for _ in range(3 * (self.hosts > 1))),
             extra=self._extra(host, page),
+            feed=self._feed(host, page),
         )
 
     def _elsewhere(self, rng: Random, host: int) -> str:
@@ -231,6 +239,10 @@ class DemoWeb:
         if self.role(host) == "odd":
             extra.append(self.url(host, "/odd/"))
         return tuple(extra)
+
+    def _feed(self, host: int, page: int) -> tuple[str, ...]:
+        named = page == 0 and self.sitemaps and host in FEEDS
+        return (self.url(host, FEEDS[host]),) if named else ()
 
     def directory(self, index: int) -> tuple[str, ...]:
         """What page `index` of host 0's directory links to."""

@@ -2,7 +2,9 @@
 
 A breadth-first walk over the web's definition; nothing is rendered and nothing is fetched. The
 rules are those of the pipeline: robots.txt is kept, nofollow is kept, a redirect's target has
-the depth of its source, every link has the depth of its page plus one.
+the depth of its source, every link has the depth of its page plus one. A host's sitemaps have
+the depth of what is known of the host first, and what they list is one deeper; they are left
+out where that is too deep.
 
 With a depth limit that bites, a real crawl may find a page first by a longer way than the
 shortest, and stop earlier below it. Only the trap's way in is free of that: the odd host is
@@ -17,6 +19,7 @@ from urllib.parse import urlsplit
 
 from services.common.records import Outcome
 from services.local.demo import article as articles
+from services.local.demo.lists import listed, lone_page, named_by_robots
 from services.local.demo.odd import PRIVATE, UNRESOLVABLE, calendar, odd_pages
 from services.local.demo.site import DemoWeb
 
@@ -34,6 +37,8 @@ class Expectation:
     """Canonical URL that a redirect leads to."""
     page: tuple[int, int] | None = None
     """Host and number if the URL is an article."""
+    listing: bool = False
+    """A sitemap or feed: stored, but no page for readers."""
 
 
 def expected(
@@ -54,15 +59,26 @@ def expected(
         raise ValueError("a web with a trap needs a depth limit")
     found: dict[str, Expectation] = {}
     queue = deque((seed, 0) for seed in (web.seeds if seeds is None else seeds))
+    met: set[int | None] = {None}
     while queue:
         url, depth = queue.popleft()
         if url in found:
             continue
         found[url] = replace(_look(web, url), depth=depth)
+        deeper = max_depth is None or depth < max_depth
+        host, path = _split(web, url)
+        if host is not None and deeper:
+            # Same depth, so before all that is deeper.
+            robots = None if host in met else named_by_robots(web, host)
+            met.add(host)
+            files = listed(web, host, path)
+            queue.extendleft(
+                (name, depth) for name in (robots, *(files.sitemaps if files else ())) if name
+            )
         if found[url].moved_to:
             # Same depth, so before all that is deeper.
             queue.extendleft(_in_scope([found[url].moved_to], url, scope, depth))
-        elif max_depth is None or depth < max_depth:
+        elif deeper:
             queue.extend(_in_scope(sorted(links(web, url)), url, scope, depth + 1))
     return found
 
@@ -80,7 +96,8 @@ def links(web: DemoWeb, url: str) -> frozenset[str]:
         return frozenset({web.url(host, month)})
     if (index := web.directory_index(host, path)) is not None:
         return frozenset(web.directory(index))
-    return frozenset()
+    found = listed(web, host, path)
+    return frozenset(found.pages if found else ())
 
 
 def paragraphs(web: DemoWeb, url: str, at: float) -> list[str]:
@@ -129,12 +146,15 @@ def _look(web: DemoWeb, url: str) -> Expectation:
         return Expectation(outcome=Outcome.OK, page=(host, page))
     if odd := odd_pages(web, host).get(path):
         return Expectation(outcome=odd.outcome, reason=odd.reason, moved_to=odd.moved_to)
+    listing = listed(web, host, path) is not None
     known = (
-        path == "/private/staff.html"
+        listing
+        or lone_page(web, host, path) is not None
+        or path == "/private/staff.html"
         or calendar(web, host, path) is not None
         or web.directory_index(host, path) is not None
     )
-    return Expectation(outcome=Outcome.OK if known else Outcome.GONE)
+    return Expectation(outcome=Outcome.OK if known else Outcome.GONE, listing=listing)
 
 
 def _look_outside(url: str) -> Expectation:
