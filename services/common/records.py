@@ -154,6 +154,9 @@ class FetchRequested(Record, frozen=True, kw_only=True):
     text_digest: bytes | None = None
     size: int = 0
     """Octets of the body that is stored; 0 if none is, or it is not known."""
+    group: str = ""
+    """Its partition is this group's: an IP address, or the host where it shares none. Empty:
+    the fetcher that reads it finds out, and sends it to the group's partition."""
 
 
 class FetchCompleted(Record, frozen=True, kw_only=True):
@@ -186,6 +189,8 @@ class FetchCompleted(Record, frozen=True, kw_only=True):
     rendered: bool = False
     """The body is the document that a browser made of the response, scripts and all."""
     fetcher: str = ""
+    group: str = ""
+    """The group that the host is in now, see `FetchRequested`; empty: not known."""
 
 
 class CrawlReported(Record, frozen=True, kw_only=True):
@@ -213,6 +218,8 @@ class CrawlReported(Record, frozen=True, kw_only=True):
     fetcher: str = ""
     location: str | None = None
     """Absolute redirect target, for outcome `moved`; None if it is longer than 4000 octets."""
+    group: str = ""
+    """As in the fetch's report."""
 
 
 class HostUpdated(Record, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ import zstandard
 from services.common import metrics, urls
 from services.common.records import FetchCompleted, FetchRequested
 from services.common.settings import Settings
-from services.fetcher import core, robots_facts
+from services.fetcher import core, groups, robots_facts
 from services.fetcher.classify import FAILURES, UNREACHABLE
 from services.fetcher.cookies import Cookies
 from services.fetcher.errands import Errands
@@ -94,21 +94,40 @@ class Download:
         Until `since`, by the event loop's clock, another fetcher may have asked the host.
         Whatever the site does becomes a report. Cancelled at any point it leaves nothing behind.
         """
+        completed = await self._report(request, since)
+        if completed is None:
+            return None
+        completed = msgspec.structs.replace(completed, group=await self.group(request))
+        return _counted(completed)
+
+    async def group(self, request: FetchRequested) -> str:
+        """With which hosts one fetcher has to serve it; found before anything is asked."""
+        try:
+            url = urls.parse(request.url, schemes=self._protocols)
+        except urls.BadUrl:
+            return request.group or request.host
+        addresses = await self._addresses(url)
+        return groups.group(request.host, self._options(url), addresses, request.group)
+
+    def is_late(self, request: FetchRequested) -> bool:
+        """Whether the request's lease is over, so that nobody waits for it any more."""
+        return core.lease_left(request, self._clock()) <= 0
+
+    async def _report(self, request: FetchRequested, since: float) -> FetchCompleted | None:
         fetch = core.Fetch(request=request, fetcher=self._fetcher, started_at=self._clock())
         try:
             url = urls.parse(request.url, schemes=self._protocols)
         except urls.BadUrl as error:
             reason = "no-protocol" if error.reason == "scheme" else "bad-url"
-            return _counted(core.refused(fetch, FAILURES[reason]))
+            return core.refused(fetch, FAILURES[reason])
         try:
-            completed = await self._fetched(fetch, url, since)
+            return await self._fetched(fetch, url, since)
         except HeldBack as held:
             held_back = replace(fetch, started_at=self._clock(), held=held.seconds)
-            return _counted(core.refused(held_back, FAILURES[held.reason]))
+            return core.refused(held_back, FAILURES[held.reason])
         except TimeoutError:
             metrics.requests_expired.inc()
             return None
-        return _counted(completed)
 
     async def _fetched(self, fetch: core.Fetch, url: urls.Url, since: float) -> FetchCompleted:
         """Raises TimeoutError if the lease is over before the turn comes, and HeldBack."""
@@ -166,10 +185,12 @@ class Download:
 
     async def _address(self, url: urls.Url) -> str:
         """What the host shares with others; empty where that does not count."""
+        addresses = await self._addresses(url)
+        return min(addresses) if addresses and self._options(url).per_ip else ""
+
+    async def _addresses(self, url: urls.Url) -> tuple[str, ...] | None:
         protocol = self._preparing.get(url.scheme)
-        options = self._options(url)
-        addresses = await protocol.prepare(url, options) if protocol is not None else None
-        return min(addresses) if addresses and options.per_ip else ""
+        return await protocol.prepare(url, self._options(url)) if protocol is not None else None
 
     async def _ping(self, fetch: core.Fetch, url: urls.Url) -> FetchCompleted | None:
         """Ask by HEAD in the turn that has begun, and end the turn; None: the page is wanted."""

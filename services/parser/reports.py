@@ -63,6 +63,7 @@ def report(fetch: FetchCompleted, verdict: Verdict, reason: str) -> CrawlReporte
         crawl_delay=fetch.crawl_delay,
         fetcher=fetch.fetcher,
         location=_location(fetch),
+        group=fetch.group,
     )
 
 

@@ -175,6 +175,7 @@ class Dispatcher:
             body_digest=row.body_digest,
             text_digest=row.text_digest,
             size=row.size,
+            group=host.group,
         )
 
 
