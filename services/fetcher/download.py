@@ -141,7 +141,8 @@ class Download:
             ruling = robots_facts.ruling(facts, url)
             if ruling is not None:
                 return core.refused(fetch, ruling)
-            slot = await self._turns_begin(url, request.gap, facts, since)
+            patience = core.lease_left(request, fetch.started_at)
+            slot = await self._turns_begin(url, request.gap, facts, since, patience)
         fetch = self._in_slot(fetch, slot)
         if not self._module(url) and core.worth_a_ping(request, url, self._settings.head_above):
             answer = await self._ping(fetch, url)
@@ -170,7 +171,12 @@ class Download:
         return await self._robots.facts(url, request.gap, since)
 
     async def _turns_begin(
-        self, url: urls.Url, gap: float, facts: Facts, since: float = float("-inf")
+        self,
+        url: urls.Url,
+        gap: float,
+        facts: Facts,
+        since: float = float("-inf"),
+        patience: float = float("inf"),
     ) -> str:
         """The slot, when the turn has come: its number, or the module that has its own."""
         claim = Claim(
@@ -179,6 +185,7 @@ class Download:
             address=await self._address(url),
             slots=self._slots.get(self._module(url)),
             since=since,
+            patience=patience,
         )
         number = await self.turns.begin(claim)
         return self._module(url) or str(number)

@@ -237,7 +237,8 @@ class Partition:
         groups.learn(host, event, self._settings, now)
         if held != quarantine.holds(host, self._settings):
             self.updated[host.name] = host_facts(host, self._settings, now)
-        spared = quarantine.spares(host, event, self._settings)
+        # A request that was given back unsent says nothing of its page.
+        spared = event.reason == "held-back" or quarantine.spares(host, event, self._settings)
         if spared:
             row.scheduled, row.outcome = event.scheduled_at, event.outcome.value
         else:

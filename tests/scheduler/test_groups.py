@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from services.common import codec, topics
 from services.common.kafka.partitions import partition_of
-from services.common.records import AdmittedUrl, FetchRequested, Rules, UrlAdmitted
+from services.common.records import AdmittedUrl, FetchRequested, Outcome, Rules, UrlAdmitted
 from services.common.urls import fingerprint
 from services.scheduler.events import Events
 
@@ -118,4 +118,17 @@ def test_a_host_is_never_at_two_fetchers(desk: Make, steps: list[tuple[str, int,
         assert len({request.group for request in d.under_way}) <= 1
         if not d.host().group:
             assert len(d.under_way) <= 1
+    assert d.homeless() == []
+
+
+def test_a_request_that_was_given_back_costs_its_url_no_attempt(desk: Make) -> None:
+    """Of a thousand hosts on one address each waits long, and none for nothing."""
+    d = desk(min_gap=1.0, max_attempts=2)
+    [first] = d.admit("http://h.test/a")
+    for _ in range(5):
+        fields = {"reason": "held-back", "retry_after": 300.0, "group": OLD}
+        assert d.report(first, Outcome.TRANSIENT, **fields) == []
+        assert d.tick(290.0) == []
+        [first] = d.tick(20.0)
+        assert (first.attempt, first.group) == (0, OLD)
     assert d.homeless() == []
