@@ -141,7 +141,8 @@ class Download:
             ruling = robots_facts.ruling(facts, url)
             if ruling is not None:
                 return core.refused(fetch, ruling)
-            patience = core.lease_left(request, fetch.started_at)
+            # Given back before the scheduler takes it for lost.
+            patience = request.lease_until - fetch.started_at
             slot = await self._turns_begin(url, request.gap, facts, since, patience)
         fetch = self._in_slot(fetch, slot)
         if not self._module(url) and core.worth_a_ping(request, url, self._settings.head_above):

@@ -192,10 +192,10 @@ class Pacer:
         state = self._hosts.get(host)
         return 0.0 if state is None else max(state.until - now, 0.0)
 
-    def tickets(self, group: str) -> int:
-        """Tickets of an address, waiting and running."""
+    def ahead(self, group: str) -> int:
+        """Tickets that wait for an address."""
         found = self._groups.get(group)
-        return 0 if found is None else found.tickets
+        return 0 if found is None else found.tickets - found.running
 
     def queue(self, host: str) -> list[int]:
         """The tickets that wait for `host`."""

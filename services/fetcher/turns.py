@@ -74,7 +74,7 @@ class Turns:
             raise HeldBack(seconds)
         # An address with one host on it is asked as often as the host may be.
         spacing = min(self._ip_gap, claim.gap)
-        if (seconds := self._pacer.tickets(claim.address) * spacing) > claim.patience:
+        if (seconds := self._pacer.ahead(claim.address) * spacing) > max(claim.patience, 0.0):
             raise HeldBack(seconds)
         ticket = next(self._tickets)
         self._pacer.enter(

@@ -20,7 +20,7 @@ async def test_what_an_address_cannot_serve_in_time_is_given_back_at_once() -> N
     late = Claim(host="late.test", gap=1.0, address=ADDRESS, patience=20.0)
     with pytest.raises(HeldBack) as held:
         await turns.begin(late)
-    assert held.value.seconds == 50.0
+    assert held.value.seconds == 49.5  # one of them has begun
     other = Claim(host="other.test", gap=1.0, address="192.0.2.2", patience=20.0)
     await turns.begin(other)
     turns.end("other.test")
