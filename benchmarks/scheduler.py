@@ -110,6 +110,7 @@ class Robot:
             reason="ok",
             fetched_at=time.time(),
             elapsed=0.1,
+            group=request.group or request.host,
         )
         self._send(topics.CRAWL_REPORTED, report)
 

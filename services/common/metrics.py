@@ -57,6 +57,10 @@ robots_fetches = Counter("recrawl_robots_fetches_total", "robots.txt reads.", ["
 requests_expired = Counter(
     "recrawl_requests_expired_total", "Requests dropped because their lease was over."
 )
+requests_forwarded = Counter(
+    "recrawl_requests_forwarded_total",
+    "Requests sent on to the fetcher that serves the host's IP address.",
+)
 fetch_waiting = Gauge("recrawl_fetch_waiting", "Requests waiting for their host's turn.")
 fetch_slots_busy = Gauge("recrawl_fetch_slots_busy", "Downloads under way.")
 fetch_oldest_seconds = Gauge(

@@ -175,6 +175,9 @@ class FetchRequested(Record, frozen=True, kw_only=True):
     """Octets of the body that is stored; 0 if none is, or it is not known."""
     sitemap_level: int = 0
     """Above 0: a sitemap is expected; see `UrlDiscovered`."""
+    group: str = ""
+    """Its partition is this group's: an IP address, or the host where it shares none. Empty:
+    the fetcher that reads it finds out, and sends it to the group's partition."""
 
 
 class FetchCompleted(Record, frozen=True, kw_only=True):
@@ -209,6 +212,8 @@ class FetchCompleted(Record, frozen=True, kw_only=True):
     fetcher: str = ""
     sitemaps: list[str] = []
     """Sitemaps that the host's robots.txt names, absolute; once per reading of it and `Rules`."""
+    group: str = ""
+    """The group that the host is in now, see `FetchRequested`; empty: not known."""
 
 
 class CrawlReported(Record, frozen=True, kw_only=True):
@@ -238,6 +243,8 @@ class CrawlReported(Record, frozen=True, kw_only=True):
     """Absolute redirect target, for outcome `moved`; None if it is longer than 4000 octets."""
     listing: bool | None = None
     """The body is a sitemap or feed, no page, so no limit of pages counts it; None: not read."""
+    group: str = ""
+    """As in the fetch's report."""
 
 
 class HostUpdated(Record, frozen=True, kw_only=True):

@@ -195,10 +195,10 @@ class Fetcher(_Group):
     """First part of the addresses machine/process/slot under which downloads are reported;
     empty: the host name."""
     ip_slots: int = Field(default=2, ge=1)
-    """Downloads at once from one IP address, by one process."""
+    """Downloads at once from one IP address, by all fetchers together."""
     ip_gap: float = Field(default=0.5, ge=0)
-    """Least time between two starts at one IP address, by one process; never more than the
-    gap of the host."""
+    """Least time between two starts at one IP address, by all fetchers together; never more than
+    the gap of the host."""
     agent: str = "Recrawl"
     """Product token, matched against robots.txt user-agent lines (RFC 9309)."""
     contact: str = "https://example.org/recrawl"

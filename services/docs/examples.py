@@ -20,6 +20,7 @@ _REQUEST = records.FetchRequested(
     scheduled_at=_AT,
     lease_until=_AT + 600,
     gap=1.0,
+    group="192.0.2.1",
     etag='"5f3a"',
     body_digest=_BODY,
     text_digest=_TEXT,

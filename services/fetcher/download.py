@@ -16,7 +16,7 @@ import zstandard
 from services.common import metrics, urls
 from services.common.records import FetchCompleted, FetchRequested
 from services.common.settings import Settings
-from services.fetcher import core, robots_facts
+from services.fetcher import core, groups, robots_facts
 from services.fetcher.announced import Announced
 from services.fetcher.classify import FAILURES, UNREACHABLE
 from services.fetcher.cookies import Cookies
@@ -96,21 +96,40 @@ class Download:
         Until `since`, by the event loop's clock, another fetcher may have asked the host.
         Whatever the site does becomes a report. Cancelled at any point it leaves nothing behind.
         """
+        completed = await self._report(request, since)
+        if completed is None:
+            return None
+        completed = msgspec.structs.replace(completed, group=await self.group(request))
+        return _counted(completed)
+
+    async def group(self, request: FetchRequested) -> str:
+        """With which hosts one fetcher has to serve it; found before anything is asked."""
+        try:
+            url = urls.parse(request.url, schemes=self._protocols)
+        except urls.BadUrl:
+            return request.group or request.host
+        addresses = await self._addresses(url)
+        return groups.group(request.host, self._options(url), addresses, request.group)
+
+    def is_late(self, request: FetchRequested) -> bool:
+        """Whether the request's lease is over, so that nobody waits for it any more."""
+        return core.lease_left(request, self._clock()) <= 0
+
+    async def _report(self, request: FetchRequested, since: float) -> FetchCompleted | None:
         fetch = core.Fetch(request=request, fetcher=self._fetcher, started_at=self._clock())
         try:
             url = urls.parse(request.url, schemes=self._protocols)
         except urls.BadUrl as error:
             reason = "no-protocol" if error.reason == "scheme" else "bad-url"
-            return _counted(core.refused(fetch, FAILURES[reason]))
+            return core.refused(fetch, FAILURES[reason])
         try:
-            completed = await self._fetched(fetch, url, since)
+            return await self._fetched(fetch, url, since)
         except HeldBack as held:
             held_back = replace(fetch, started_at=self._clock(), held=held.seconds)
-            return _counted(core.refused(held_back, FAILURES[held.reason]))
+            return core.refused(held_back, FAILURES[held.reason])
         except TimeoutError:
             metrics.requests_expired.inc()
             return None
-        return _counted(completed)
 
     async def _fetched(self, fetch: core.Fetch, url: urls.Url, since: float) -> FetchCompleted:
         """Raises TimeoutError if the lease is over before the turn comes, and HeldBack."""
@@ -124,7 +143,9 @@ class Download:
             ruling = robots_facts.ruling(facts, url)
             if ruling is not None:
                 return self._announce(core.refused(fetch, ruling), url, facts)
-            slot = await self._turns_begin(url, request.gap, facts, since)
+            # Given back before the scheduler takes it for lost.
+            patience = request.lease_until - fetch.started_at
+            slot = await self._turns_begin(url, request.gap, facts, since, patience)
         fetch = self._in_slot(fetch, slot)
         if not self._module(url) and core.worth_a_ping(request, url, self._settings.head_above):
             answer = await self._ping(fetch, url)
@@ -158,7 +179,12 @@ class Download:
         return await self._robots.facts(url, request.gap, since)
 
     async def _turns_begin(
-        self, url: urls.Url, gap: float, facts: Facts, since: float = float("-inf")
+        self,
+        url: urls.Url,
+        gap: float,
+        facts: Facts,
+        since: float = float("-inf"),
+        patience: float = float("inf"),
     ) -> str:
         """The slot, when the turn has come: its number, or the module that has its own."""
         claim = Claim(
@@ -167,16 +193,19 @@ class Download:
             address=await self._address(url),
             slots=self._slots.get(self._module(url)),
             since=since,
+            patience=patience,
         )
         number = await self.turns.begin(claim)
         return self._module(url) or str(number)
 
     async def _address(self, url: urls.Url) -> str:
         """What the host shares with others; empty where that does not count."""
+        addresses = await self._addresses(url)
+        return min(addresses) if addresses and self._options(url).per_ip else ""
+
+    async def _addresses(self, url: urls.Url) -> tuple[str, ...] | None:
         protocol = self._preparing.get(url.scheme)
-        options = self._options(url)
-        addresses = await protocol.prepare(url, options) if protocol is not None else None
-        return min(addresses) if addresses and options.per_ip else ""
+        return await protocol.prepare(url, self._options(url)) if protocol is not None else None
 
     async def _ping(self, fetch: core.Fetch, url: urls.Url) -> FetchCompleted | None:
         """Ask by HEAD in the turn that has begun, and end the turn; None: the page is wanted."""

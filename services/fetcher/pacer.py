@@ -106,7 +106,7 @@ class Pacer:
         """Queue for a turn, which `due` may give at once.
 
         `group` is the address, empty where none counts; `spacing` the least seconds between two
-        starts there. Somebody else may have asked the host until `since`.
+        starts there. Somebody else may have asked the host and its address until `since`.
         """
         state = self._hosts.get(host)
         if state is None:
@@ -114,7 +114,10 @@ class Pacer:
         self._idle.pop(state, None)
         state.ended = max(state.ended, since)
         first = not state.waiting
-        state.waiting[ticket] = _Ticket(gap, self._grouped(group), spacing)
+        shared = self._grouped(group)
+        if shared is not None:
+            shared.started = max(shared.started, since)
+        state.waiting[ticket] = _Ticket(gap, shared, spacing)
         self.waiting += 1
         if first and not state.busy:
             self._look(state, now)
@@ -188,6 +191,11 @@ class Pacer:
         """Seconds that the site itself keeps us away from now on; 0 if it does not."""
         state = self._hosts.get(host)
         return 0.0 if state is None else max(state.until - now, 0.0)
+
+    def ahead(self, group: str) -> int:
+        """Tickets that wait for an address."""
+        found = self._groups.get(group)
+        return 0 if found is None else found.tickets - found.running
 
     def queue(self, host: str) -> list[int]:
         """The tickets that wait for `host`."""

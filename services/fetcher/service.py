@@ -6,9 +6,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import msgspec
+
 from services.common import codec, metrics
 from services.common.errors import Stop
 from services.common.kafka import Incoming, Producer
+from services.common.kafka.partitions import partition_of
 from services.common.settings import Settings
 from services.common.topics import FETCH_COMPLETED, FETCH_REQUESTED, Topic
 from services.fetcher.download import Download
@@ -57,10 +60,23 @@ class Fetcher:
             await protocol.close()
 
     async def handle(self, message: Incoming) -> None:
-        """See `Service.handle`: a request whose lease is over is dropped, the rest is reported."""
+        """See `Service.handle`: a request whose lease is over is dropped, the rest is reported.
+
+        One whose group is not known yet may belong to another fetcher, and is sent there.
+        """
         assert self._download is not None  # noqa: S101 - the runtime opens before it handles
         assert message.value is not None  # noqa: S101 - the runtime's promise
         request: FetchRequested = codec.decode(FETCH_REQUESTED, message.value)
+        if not request.group and not self._download.is_late(request):
+            group = await self._download.group(request)
+            request = msgspec.structs.replace(request, group=group)
+            partition = partition_of(group, await self._producer.partitions(FETCH_REQUESTED))
+            if partition != message.partition:
+                metrics.requests_forwarded.inc()
+                await self._producer.send(
+                    FETCH_REQUESTED, request, key=request.host, partition=partition
+                )
+                return
         completed = await self._download.run(request, since=message.since)
         if completed is not None:
             await self._producer.send(FETCH_COMPLETED, completed, key=request.host)

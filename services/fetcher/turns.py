@@ -17,7 +17,10 @@ has more to do than we have room to wait."""
 
 
 class HeldBack(FetchFailed):
-    """The site asked us to stay away, or does not answer, for `seconds` from now on."""
+    """There is no turn for `seconds` from now on.
+
+    The site asked us to stay away, or does not answer, or too much waits for its address.
+    """
 
     def __init__(self, seconds: float) -> None:
         super().__init__("held-back", f"{seconds:.0f} s")
@@ -37,6 +40,8 @@ class Claim:
     """Where the request runs if not in our slots: a module has its own."""
     since: float = float("-inf")
     """Until this time of the event loop's clock somebody else may have asked the host."""
+    patience: float = float("inf")
+    """Seconds after which the turn is of no use any more."""
 
 
 class Turns:
@@ -67,6 +72,10 @@ class Turns:
         now, host = self._loop.time(), claim.host
         if (seconds := self._pacer.held(host, now)) > PATIENCE:
             raise HeldBack(seconds)
+        # An address with one host on it is asked as often as the host may be.
+        spacing = min(self._ip_gap, claim.gap)
+        if (seconds := self._pacer.ahead(claim.address) * spacing) > max(claim.patience, 0.0):
+            raise HeldBack(seconds)
         ticket = next(self._tickets)
         self._pacer.enter(
             host,
@@ -74,8 +83,7 @@ class Turns:
             claim.gap,
             now,
             group=claim.address,
-            # An address with one host on it is asked as often as the host may be.
-            spacing=min(self._ip_gap, claim.gap),
+            spacing=spacing,
             since=claim.since,
         )
         slot = self._start(ticket)

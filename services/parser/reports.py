@@ -66,6 +66,7 @@ def report(
         fetcher=fetch.fetcher,
         location=_location(fetch),
         listing=listing,
+        group=fetch.group,
     )
 
 

@@ -17,7 +17,7 @@ from services.common.records import (
     UrlAdmitted,
 )
 from services.common.settings import Scheduler
-from services.scheduler import explain, host_mapping, outcomes, pace, quarantine, timeline
+from services.scheduler import explain, groups, host_mapping, outcomes, pace, quarantine, timeline
 from services.scheduler.accounts import PENDING, Accounts
 from services.scheduler.dispatch import Dispatcher
 from services.scheduler.host_facts import host_facts
@@ -236,9 +236,11 @@ class Partition:
         row.reason = flight.reason if flight is not None else row.reason
         held = quarantine.holds(host, self._settings)
         pace.learn(host, event, self._settings, now)
+        groups.learn(host, event, self._settings, now)
         if held != quarantine.holds(host, self._settings):
             self.updated[host.name] = host_facts(host, self._settings, now)
-        spared = quarantine.spares(host, event, self._settings)
+        # A request that was given back unsent says nothing of its page.
+        spared = event.reason == "held-back" or quarantine.spares(host, event, self._settings)
         if spared:
             row.scheduled, row.outcome = event.scheduled_at, event.outcome.value
         else:
@@ -286,6 +288,7 @@ class Partition:
                 rows.save_url(fingerprint, row)
             self._accounts.move(host, "in_flight", self._accounts.state(host, fingerprint, row))
         if lost:
+            groups.stay(host)
             rows.save_host(host)
 
     def _heal(self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float) -> None:

@@ -177,6 +177,7 @@ class Dispatcher:
             text_digest=row.text_digest,
             size=row.size,
             sitemap_level=row.sitemap_level,
+            group=host.group,
         )
 
 

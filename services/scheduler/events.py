@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from services.common import codec, metrics, topics
+from services.common.kafka.partitions import partition_of
 from services.common.records import (
     Command,
     CommandResult,
@@ -32,8 +33,16 @@ class Output(NamedTuple):
 class Events:
     """Handles the records of the worker's partitions, one at a time."""
 
-    def __init__(self, tables: Tables, worker: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        worker: str,
+        fetch_partitions: int,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`fetch_partitions`: how many `fetch-requested` has."""
         self._tables = tables
+        self._fetch_partitions = fetch_partitions
         self._worker = worker
         self._clock = clock
 
@@ -58,9 +67,15 @@ class Events:
         updated = list(partition.updated.values())
         partition.updated.clear()
         return rows, [
-            *(Output(topics.FETCH_REQUESTED, r, r.host.encode(), number) for r in requests),
+            *(self._request(request, number) for request in requests),
             *(Output(topics.HOST_UPDATED, facts, facts.host.encode(), None) for facts in updated),
         ]
+
+    def _request(self, request: FetchRequested, number: int) -> Output:
+        """To the fetcher of its group; to that of the host's own partition while none is known."""
+        if request.group:
+            number = partition_of(request.group, self._fetch_partitions)
+        return Output(topics.FETCH_REQUESTED, request, request.host.encode(), number)
 
     def _answer(self, command: Command, number: int, partition: Partition, rows: Rows) -> Output:
         counts, detail = {}, {}

@@ -30,9 +30,13 @@ def window(host: HostRow, settings: Scheduler) -> int:
     """Requests of the host that may be under way.
 
     Enough that the fetcher never waits for us, few enough that a slow host holds few. One for
-    a host that has not answered, ever or since its last trouble: it may be one that never will.
+    a host that has not answered, ever or since its last trouble: it may be one that never will;
+    and for one whose group is not known: two fetchers might find two. None more while what is
+    under way belongs to a group that the host leaves.
     """
-    if quarantine.unproven(host):
+    if host.moving and host.flights:
+        return 0
+    if quarantine.unproven(host) or not host.group:
         return 1
     spacing = gap(host, settings)
     wanted = math.ceil(_LATENCY / spacing) + 1 if spacing > 0 else settings.host_window

@@ -156,6 +156,10 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """None: its last answer is newer than its last failure to give one."""
     answered: float = 0.0
     """When the newest request that got an HTTP answer was emitted; 0 for none yet."""
+    moving: str = ""
+    """The group it goes to when nothing is under way; empty for none."""
+    group: str = ""
+    """The group its requests are served with, see `FetchRequested`; empty: not known yet."""
 
 
 class Tables(Protocol):

@@ -85,7 +85,10 @@ def application(settings: Settings, partitions: int) -> faust.App:
 class Stream:
     """One scheduler worker: a `Partition` for each partition it owns, fed by Kafka."""
 
-    def __init__(self, app: faust.App, settings: Settings, worker: str) -> None:
+    def __init__(
+        self, app: faust.App, settings: Settings, worker: str, fetch_partitions: int
+    ) -> None:
+        """`fetch_partitions`: how many `fetch-requested` has."""
         self.app = app
         self.urls = app.Table("urls", **_OCTETS)
         self.hosts = app.Table("hosts", **_OCTETS)
@@ -93,7 +96,7 @@ class Stream:
         self._settings = settings
         self._policy = policies.load(settings.scheduler)
         self._jobs = JobLedger()
-        self._events = Events(self, worker)
+        self._events = Events(self, worker, fetch_partitions)
         self._partitions: dict[int, Partition] = {}
         self._loaded: dict[int, float] = {}
         self._counted = Counted()

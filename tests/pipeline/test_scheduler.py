@@ -182,6 +182,7 @@ class Rest:
             status=200 if answers else None,
             fetched_at=time.time(),
             elapsed=0.1,
+            group=request.group or request.host,
         )
         self._send(topics.CRAWL_REPORTED, report)
 

@@ -109,6 +109,7 @@ class Desk:
             reason="ok",
             fetched_at=self.now,
             elapsed=0.1,
+            group=request.group or request.host,
         )
         return msgspec.structs.replace(made, **fields)
 
@@ -136,7 +137,7 @@ class Desk:
     def proven(self, name: str = "h.test") -> None:
         """Let the host have answered before."""
         rows = Rows(self.tables)
-        rows.save_host(HostRow(name=name, partition=0, answered=START - HOUR))
+        rows.save_host(HostRow(name=name, partition=0, answered=START - HOUR, group=name))
         rows.flush()
         self.restart()
 

@@ -153,7 +153,7 @@ def test_a_url_without_a_place_is_told_as_such(desk: Make) -> None:
 def test_only_the_commands_own_question_is_answered(desk: Make) -> None:
     d = desk()
     d.admit(URL)
-    events = Events(d.tables, "worker-1", clock=lambda: d.now)
+    events = Events(d.tables, "worker-1", 1, clock=lambda: d.now)
 
     def answer(command: Command) -> CommandResult:
         value = encode(topics.COMMANDS, command)

@@ -41,14 +41,14 @@ def test_the_gap_is_the_largest_of_floor_robots_and_backoff(
 
 
 def test_a_slow_pace_needs_a_small_window() -> None:
-    host = HostRow(name="h", partition=0, crawl_delay=30, answered=1.0)
+    host = HostRow(name="h", partition=0, crawl_delay=30, answered=1.0, group="h")
     assert pace.window(host, SETTINGS) == 2
     fast = SETTINGS.model_copy(update={"min_gap": 0.01})
-    assert pace.window(HostRow(name="h", partition=0, answered=1.0), fast) == 8
+    assert pace.window(HostRow(name="h", partition=0, answered=1.0, group="h"), fast) == 8
 
 
 def test_a_host_that_has_not_answered_gets_one_request_at_a_time() -> None:
-    host = HostRow(name="h", partition=0)
+    host = HostRow(name="h", partition=0, group="h")
     fast = SETTINGS.model_copy(update={"min_gap": 0.01})
     assert pace.window(host, fast) == 1
     pace.learn(host, reported(Outcome.GONE, 404), SETTINGS, now=1.0)

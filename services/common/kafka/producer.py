@@ -21,6 +21,9 @@ from services.common.topics import Topic
 
 _log = logging.getLogger(__name__)
 
+_METADATA = 10.0
+"""Seconds to wait for an answer about a topic."""
+
 Headers = list[tuple[str, str | bytes | None]]
 _Settle = tuple[asyncio.Future[None], RecrawlError | None]
 
@@ -38,6 +41,8 @@ class Producer:
         self._settled: list[_Settle] = []
         self._fatal = ""
         self._connected = False
+        self._counts: dict[str, int] = {}
+        self._counting = asyncio.Lock()
         self._closing = threading.Event()
         with options.checked():
             self._producer = confluent_kafka.Producer(
@@ -106,6 +111,25 @@ class Producer:
             ]
         await _all(delivered)
         metrics.records_out.labels(topic.name).inc()
+
+    async def partitions(self, topic: Topic) -> int:
+        """How many partitions a topic has; asked of the cluster once.
+
+        Raises:
+            Retry: no broker answers, or the topic is not there.
+        """
+        name = options.physical(self._settings, topic)
+        async with self._counting:
+            if name not in self._counts:
+                try:
+                    found = await asyncio.to_thread(self._producer.list_topics, name, _METADATA)
+                except KafkaException as error:
+                    raise Retry(f"no metadata: {error.args[0].str()}") from error
+                count = len(found.topics[name].partitions)
+                if not count:
+                    raise Retry(f"topic {name} has no partitions; run `recrawl topics`")
+                self._counts[name] = count
+        return self._counts[name]
 
     async def close(self, seconds: float = 5.0) -> None:
         """Deliver what is under way within the time, then stop. Never raises."""
