@@ -99,7 +99,12 @@ class Scheduler(_Group):
     """When a URL is crawled. Durations in seconds."""
 
     policy: str = "adaptive"
-    """Recrawl policy by name (docs/policies.md): `adaptive`, `optimal`, `fixed`, or your own."""
+    """Recrawl policy by name (docs/policies.md): `optimal`, `adaptive`, `fixed`, or your own."""
+    policies_file: Path | None = None
+    """TOML file with policies and their constants for some hosts or jobs (docs/policies.md)."""
+    budget: float = Field(default=0, ge=0)
+    """`optimal`: recrawls a day, over all partitions, that the price is steered to. 0: as many as
+    `first_interval` asks for, or fewer where they are late, down to what is handed out."""
     first_interval: float = Field(default=14 * 86_400, gt=0)
     """From a page's first fetch to the next."""
     factor: float = Field(default=2.0, gt=1)

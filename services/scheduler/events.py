@@ -10,6 +10,8 @@ from services.common.records import (
     CommandResult,
     CrawlReported,
     FetchRequested,
+    PartitionPlanned,
+    PriceSet,
     Record,
     UrlAdmitted,
 )
@@ -17,7 +19,16 @@ from services.common.topics import Topic
 from services.scheduler.core import Partition
 from services.scheduler.rows import Rows, Tables
 
-INPUTS = (topics.URL_ADMITTED, topics.CRAWL_REPORTED, topics.CLOCK_TICKED, topics.COMMANDS)
+INPUTS = (
+    topics.URL_ADMITTED,
+    topics.CRAWL_REPORTED,
+    topics.CLOCK_TICKED,
+    topics.PARTITION_PLANNED,
+    topics.PRICE_SET,
+    topics.COMMANDS,
+)
+_CONTROLLER = 0
+"""The partition that sets the price for all."""
 
 
 class Output(NamedTuple):
@@ -32,8 +43,17 @@ class Output(NamedTuple):
 class Events:
     """Handles the records of the worker's partitions, one at a time."""
 
-    def __init__(self, tables: Tables, worker: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        worker: str,
+        clock: Callable[[], float] = time.time,
+        *,
+        partitions: int = 1,
+    ) -> None:
+        """`partitions`: how many there are in all."""
         self._tables = tables
+        self._partitions = partitions
         self._worker = worker
         self._clock = clock
 
@@ -60,6 +80,21 @@ class Events:
         return rows, [
             *(Output(topics.FETCH_REQUESTED, r, r.host.encode(), number) for r in requests),
             *(Output(topics.HOST_UPDATED, facts, facts.host.encode(), None) for facts in updated),
+            *self._priced(partition),
+        ]
+
+    def _priced(self, partition: Partition) -> list[Output]:
+        """Reports of the plan, and prices for every partition, since they were last taken."""
+        recrawls = partition.recrawls
+        reports, prices = recrawls.reports, recrawls.prices
+        recrawls.reports, recrawls.prices = [], []
+        return [
+            *(Output(topics.PARTITION_PLANNED, report, b"", _CONTROLLER) for report in reports),
+            *(
+                Output(topics.PRICE_SET, price, b"", number)
+                for price in prices
+                for number in range(self._partitions)
+            ),
         ]
 
     def _answer(self, command: Command, number: int, partition: Partition, rows: Rows) -> Output:
@@ -88,5 +123,11 @@ def _decide(
             return partition.admit(record, rows, now, replay=replay)
         case CrawlReported():
             return partition.report(record, rows, now, replay=replay)
+        case PartitionPlanned():
+            partition.recrawls.hear(record, rows, now)
+            return []
+        case PriceSet():
+            partition.recrawls.set_price(record, rows)
+            return []
         case _:
             return partition.tick(rows, now)

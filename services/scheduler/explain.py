@@ -6,11 +6,13 @@ Decides how rows read; changes nothing.
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from services.common.records import PriceSet
 from services.common.settings import Scheduler
 from services.scheduler import pace, quarantine, timeline
+from services.scheduler.policies import Policy, State
 from services.scheduler.rows import NOWHERE, Flight, HostRow, UrlRow
 
-_MINUTE = 60
+_MINUTE, _DAY = 60, 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +21,10 @@ class View:
 
     row: UrlRow | None
     host: HostRow | None
+    policy: Policy | None
+    """The one that the URL is planned by."""
+    price: PriceSet | None
+    """What a recrawl must be worth; None before it was first set."""
     flight: Flight | None
     state: str | None
     filed: bool
@@ -52,10 +58,31 @@ def explain(view: View, settings: Scheduler, now: float) -> dict[str, str]:
         "last change": _time(row.changed),
         "failures in a row": str(row.attempt) if row.attempt else "",
         "interval": _span(row.interval) if row.interval else "",
+        **_plan(view),
         "next due": _time(due) if view.flight is None else "",
         "waits for": _waits_for(view, settings, now),
     }
     return {name: fact for name, fact in facts.items() if fact} | _host(view, settings, now)
+
+
+def _plan(view: View) -> dict[str, str]:
+    """What the recrawl policy makes of the URL (D8, G1)."""
+    row, policy = view.row, view.policy
+    if row is None or policy is None:
+        return {}
+    facts = {"policy": policy.settings.policy}
+    state = State.unpack(row.interval, row.plan)
+    if state.a:
+        evidence = f"(Gamma belief: shape {state.a:.3g} / {_span(state.b)})"
+        facts["change rate"] = f"{state.a / state.b * _DAY:.3g} changes a day {evidence}"
+    if not policy.priced:
+        return facts
+    if view.price is not None:
+        facts["price of a recrawl"] = f"{_span(view.price.price)} of staleness"
+    if state.rate and row.fetched + row.interval > row.due > 0 and not row.attempt:
+        # The bucket is when the policy is asked again.
+        facts["planned for"] = f"{_time(row.fetched + row.interval)}, if the price stays"
+    return facts
 
 
 def _host(view: View, settings: Scheduler, now: float) -> dict[str, str]:

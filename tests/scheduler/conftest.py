@@ -17,9 +17,10 @@ from services.common.records import (
 )
 from services.common.settings import Scheduler
 from services.common.urls import fingerprint
-from services.scheduler import policies, timeline
+from services.scheduler import timeline
 from services.scheduler.core import Partition
 from services.scheduler.jobs import JobLedger
+from services.scheduler.policies.choice import Chooser
 from services.scheduler.rows import HostRow, Rows, UrlRow, decode_host
 
 HOUR = 3600.0
@@ -170,7 +171,7 @@ class Desk:
         return self.partition.status()
 
     def _new_partition(self) -> Partition:
-        return Partition(0, self.settings, policies.load(self.settings), self.jobs)
+        return Partition(0, self.settings, Chooser(self.settings), self.jobs)
 
     def _done(self, rows: Rows, requests: list[FetchRequested]) -> list[FetchRequested]:
         rows.flush()
