@@ -98,7 +98,7 @@ class Frontier(_Group):
 class Scheduler(_Group):
     """When a URL is crawled. Durations in seconds."""
 
-    policy: str = "adaptive"
+    policy: str = "optimal"
     """Recrawl policy by name (docs/policies.md): `optimal`, `adaptive`, `fixed`, or your own."""
     policies_file: Path | None = None
     """TOML file with policies and their constants for some hosts or jobs (docs/policies.md)."""
@@ -131,7 +131,8 @@ class Scheduler(_Group):
     max_age_limit: float = Field(default=86_400, ge=0)
     """Cache-Control and Expires hold a page back no longer than this."""
     sleep: float = Field(default=86_400, gt=0)
-    """`optimal`: a page is looked at again within this time, because prices change."""
+    """`optimal`: a page is looked at again half way to its due time, or after this if that is
+    later, because prices change."""
     price_period: float = Field(default=60, gt=0)
     """How often partitions report their plans, and the price of a fetch is set anew."""
     bucket_width: float = Field(default=60, gt=0)

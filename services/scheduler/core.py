@@ -64,7 +64,7 @@ class Partition:
         """Rebuild what is in memory, after the tables were recovered."""
         for host in hosts:
             self._accounts.load(host)
-            self.recrawls.plan.load(host)
+            self.recrawls.load(host, now)
             self._ready.place(host, now)
             self._mappings.note(host.name, host.mapping)
         self._intake.count(self._number, self._ready.loads["uncrawled"])

@@ -44,7 +44,7 @@ def explain(view: View, settings: Scheduler, now: float) -> dict[str, str]:
         return {"state": "unknown", "waits for": full}
     if row is None:
         return {"state": "unknown", "waits for": "someone to find it: no link led here yet"}
-    due = row.due or _bucket_due(view)
+    due = _planned(view) or row.due or _bucket_due(view)
     facts = {
         "state": view.state or "unknown",
         "fetched as": row.url,
@@ -79,10 +79,17 @@ def _plan(view: View) -> dict[str, str]:
         return facts
     if view.price is not None:
         facts["price of a recrawl"] = f"{_span(view.price.price)} of staleness"
-    if state.rate and row.fetched + row.interval > row.due > 0 and not row.attempt:
-        # The bucket is when the policy is asked again.
-        facts["planned for"] = f"{_time(row.fetched + row.interval)}, if the price stays"
     return facts
+
+
+def _planned(view: View) -> float:
+    """When a URL is planned for whose bucket comes earlier, to ask its policy again; else 0."""
+    row, policy = view.row, view.policy
+    if row is None or policy is None or not policy.priced or row.attempt:
+        return 0.0
+    planned = row.fetched + row.interval
+    rate = State.unpack(row.interval, row.plan).rate
+    return planned if rate and planned > row.due > 0 else 0.0
 
 
 def _host(view: View, settings: Scheduler, now: float) -> dict[str, str]:
@@ -130,6 +137,8 @@ def _waits_for(view: View, settings: Scheduler, now: float) -> str:
         return "nothing: it has lost its place, and gets one when it is found or reported again"
     bucket = host.buckets[row.bucket]
     if bucket.due > max(now, quarantine.until(host, settings)):
+        if _planned(view) > bucket.due:
+            return f"its due time, if the price stays; its policy is asked at {_time(bucket.due)}"
         return f"its due time, {_time(bucket.due)}"
     ahead = row.position - bucket.read
     queue = "new URLs of its priority" if timeline.is_new(row.bucket) else "URLs of its bucket"

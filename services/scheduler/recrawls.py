@@ -34,6 +34,11 @@ class Recrawls:
         self._price_read = False
         self._reported = 0.0
 
+    def load(self, host: HostRow, now: float) -> None:
+        """Count in a host that was recovered."""
+        self.plan.load(host)
+        self._reported = self._reported or now
+
     def policy(self, host: HostRow, row: UrlRow) -> Policy:
         """The policy that the URL is planned by."""
         return self._chooser.policy(host.name, row.job)
@@ -68,6 +73,7 @@ class Recrawls:
 
         `counted`: the host's row has it already, and the URL's got lost in a crash.
         """
+        self._reported = self._reported or now
         if not counted:
             self.plan.leave(host, row)
         around = self.around(rows, host, row)
@@ -122,7 +128,6 @@ class Recrawls:
         """Report the plan, if it is time; `backlog` URLs are due and wait."""
         if now < self.reports_at():
             return
-        period = now - self._reported if self._reported else self._settings.price_period
         report = PartitionPlanned(
             partition=self._number,
             at=now,
@@ -130,7 +135,7 @@ class Recrawls:
             urls=self.plan.urls,
             priorities=self.plan.priorities,
             backlog=backlog,
-            handed=self.handed / period,
+            handed=self.handed / (now - self._reported),
         )
         self.reports.append(report)
         self._reported, self.handed = now, 0

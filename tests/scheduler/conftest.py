@@ -12,6 +12,7 @@ from services.common.records import (
     FetchRequested,
     HostUpdated,
     Outcome,
+    PriceSet,
     Rules,
     UrlAdmitted,
 )
@@ -126,6 +127,13 @@ class Desk:
         self.now += seconds
         rows = Rows(self.tables)
         return self._done(rows, self.partition.tick(rows, self.now))
+
+    def set_price(self, price: float, *, longest: float = 0.0, priority: float = 1.0) -> None:
+        """The controller's word reaches the partition."""
+        rows = Rows(self.tables)
+        record = PriceSet(price=price, longest=longest, priority=priority, at=self.now)
+        self.partition.recrawls.set_price(record, rows)
+        rows.flush()
 
     def restart(self) -> None:
         """A new process over the same tables; requests under way go on elsewhere."""
