@@ -21,7 +21,7 @@ from services.common.urls import fingerprint
 from services.scheduler import timeline
 from services.scheduler.core import Partition
 from services.scheduler.jobs import JobLedger
-from services.scheduler.policies.choice import Chooser
+from services.scheduler.policies import choice
 from services.scheduler.rows import HostRow, Rows, UrlRow, decode_host
 
 HOUR = 3600.0
@@ -179,7 +179,7 @@ class Desk:
         return self.partition.status()
 
     def _new_partition(self) -> Partition:
-        return Partition(0, self.settings, Chooser(self.settings), self.jobs)
+        return Partition(0, self.settings, choice.read(self.settings), self.jobs)
 
     def _done(self, rows: Rows, requests: list[FetchRequested]) -> list[FetchRequested]:
         rows.flush()
