@@ -12,7 +12,7 @@ from services.scheduler.rows import NOWHERE, Flight, HostRow, Rows, UrlRow
 
 _BURST = 128
 """Requests emitted by one event at most, so that no event takes long."""
-_LOOKS = 16
+_LOOKS = 8
 """URLs that are looked at and left alone for one request at most, so that no event takes long."""
 _ALL_HANGS = 2
 """Windows that may be under way when what is under way hangs."""

@@ -34,6 +34,11 @@ class Recrawls:
         self._price_read = False
         self._reported = 0.0
 
+    @property
+    def last_price(self) -> float:
+        """Seconds of staleness; 0 before the first price, or until it is needed."""
+        return 0.0 if self._price is None else self._price.price
+
     def load(self, host: HostRow, now: float) -> None:
         """Count in a host that was recovered."""
         self.plan.load(host)
@@ -103,8 +108,8 @@ class Recrawls:
         if not policy.priced or row.attempt or not row.plan or timeline.is_new(row.bucket):
             return False
         state = State.unpack(row.interval, row.plan)
-        if not state.rate:
-            return False
+        if not state.rate or not state.a:
+            return False  # given up; or planned by a policy that believes nothing
         then = policy.wake(state, row.fetched, self.around(rows, host, row), now)
         if then.wake <= now:
             return False

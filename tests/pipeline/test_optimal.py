@@ -70,9 +70,10 @@ def test_pages_that_change_get_more_of_the_budget_than_those_that_never_do(
 
     eventually(told_apart, "pages that change were fetched twice as often", PATIENCE)
     prices = told(topics.PRICE_SET)
-    assert len({price.at for price in prices}) > 1
-    # Every partition gets each.
-    assert len(prices) > 2 * len({price.at for price in prices})
+    moments = {price.at for price in prices}
+    assert len(moments) > 1
+    # Each is told to both partitions; the newest may be under way.
+    assert len(prices) >= 2 * len(moments) - 1
     newest = {r.partition: r for r in sorted(told(topics.PARTITION_PLANNED), key=at)}
     planned = sum(report.planned for report in newest.values())
     assert BUDGET / 2 < planned < BUDGET * 2
