@@ -82,6 +82,12 @@ urls_in_flight = Gauge("recrawl_urls_in_flight", "Requests handed out.", ["parti
 recrawl_lag_seconds = Gauge(
     "recrawl_recrawl_lag_seconds", "How late recrawls are handed out.", ["partition"]
 )
+recrawls_planned = Gauge(
+    "recrawl_recrawls_planned_per_day", "Recrawls that are planned.", ["partition"]
+)
+recrawl_price = Gauge(
+    "recrawl_recrawl_price_seconds", "Staleness that a recrawl must take away (docs/policies.md)."
+)
 hosts_quarantined = Gauge(
     "recrawl_hosts_quarantined",
     "Hosts that do not answer and are only asked by probes.",

@@ -245,6 +245,8 @@ class CrawlReported(Record, frozen=True, kw_only=True):
     """The body is a sitemap or feed, no page, so no limit of pages counts it; None: not read."""
     group: str = ""
     """As in the fetch's report."""
+    fresh_for: float | None = None
+    """Seconds that the answer may be kept, by Cache-Control or Expires; None if neither says."""
 
 
 class HostUpdated(Record, frozen=True, kw_only=True):
@@ -299,6 +301,40 @@ class PageParsed(Record, frozen=True, kw_only=True):
 class ClockTicked(Record, frozen=True, kw_only=True):
     """The scheduler's timer, sent to each of its own partitions; key: none."""
 
+    at: float
+
+
+class PartitionPlanned(Record, frozen=True, kw_only=True):
+    """What one scheduler partition plans to fetch again, once a period; sent to partition 0."""
+
+    partition: int
+    at: float
+    planned: float
+    """Sum of its URLs' planned rates: fetches a second."""
+    urls: int
+    """URLs in that sum."""
+    priorities: float = 0.0
+    """Sum of their priorities."""
+    backlog: int = 0
+    """URLs that are due and not handed out."""
+    handed: float = 0.0
+    """Recrawls handed out since its last report: fetches a second."""
+
+
+class PriceSet(Record, frozen=True, kw_only=True):
+    """What a recrawl must be worth, by partition 0 for every partition; key: none.
+
+    Complete, so that whoever has partition 0 next goes on from it.
+    """
+
+    price: float
+    """Seconds of staleness that a fetch must take away from a page of mean priority."""
+    longest: float
+    """Seconds that no page is left alone for longer than; 0: as the settings say."""
+    priority: float
+    """Mean priority of the URLs that are planned for."""
+    trim: float = 0.0
+    """Share by which the plan exceeds the budget, because some of it is not used."""
     at: float
 
 

@@ -98,8 +98,13 @@ class Frontier(_Group):
 class Scheduler(_Group):
     """When a URL is crawled. Durations in seconds."""
 
-    policy: str = "adaptive"
-    """Recrawl policy by name (docs/policies.md): `adaptive`, `optimal`, `fixed`, or your own."""
+    policy: str = "optimal"
+    """Recrawl policy by name (docs/policies.md): `optimal`, `adaptive`, `fixed`, or your own."""
+    policies_file: Path | None = None
+    """TOML file with policies and their constants for some hosts or jobs (docs/policies.md)."""
+    budget: float = Field(default=0, ge=0)
+    """`optimal`: recrawls a day, over all partitions, that the price is steered to. 0: as many as
+    `first_interval` asks for, or fewer where they are late, down to what is handed out."""
     first_interval: float = Field(default=14 * 86_400, gt=0)
     """From a page's first fetch to the next."""
     factor: float = Field(default=2.0, gt=1)
@@ -126,7 +131,8 @@ class Scheduler(_Group):
     max_age_limit: float = Field(default=86_400, ge=0)
     """Cache-Control and Expires hold a page back no longer than this."""
     sleep: float = Field(default=86_400, gt=0)
-    """`optimal`: a page is looked at again within this time, because prices change."""
+    """`optimal`: a page is looked at again half way to its due time, or after this if that is
+    later, because prices change."""
     price_period: float = Field(default=60, gt=0)
     """How often partitions report their plans, and the price of a fetch is set anew."""
     bucket_width: float = Field(default=60, gt=0)

@@ -57,6 +57,15 @@ CRAWL_REPORTED = Topic(record=records.CrawlReported, key="host", shared_table=Tr
 HOST_UPDATED = Topic(record=records.HostUpdated, key="host", compact=True)
 PAGE_PARSED = Topic(record=records.PageParsed, key="fingerprint in hex", max_record=8_000_000)
 CLOCK_TICKED = Topic(record=records.ClockTicked, key="none", retention=3600, shared_table=True)
+PARTITION_PLANNED = Topic(
+    record=records.PartitionPlanned,
+    key="none; all go to partition 0",
+    retention=3600,
+    shared_table=True,
+)
+PRICE_SET = Topic(
+    record=records.PriceSet, key="none; every partition gets a copy", shared_table=True
+)
 COMMANDS = Topic(
     record=records.Command, key="host; none: every partition gets a copy", shared_table=True
 )
@@ -73,6 +82,8 @@ ALL = (
     HOST_UPDATED,
     PAGE_PARSED,
     CLOCK_TICKED,
+    PARTITION_PLANNED,
+    PRICE_SET,
     COMMANDS,
     COMMAND_RESULTS,
     DEAD_LETTERS,

@@ -95,6 +95,10 @@ ALL: tuple[records.Record, ...] = (
         links=12,
     ),
     records.ClockTicked(at=_AT),
+    records.PartitionPlanned(
+        partition=3, at=_AT, planned=0.4, urls=500_000, priorities=210_000.0, handed=0.38
+    ),
+    records.PriceSet(price=190_000.0, longest=30 * 86_400.0, priority=0.42, at=_AT),
     records.Command(id="5b0c", name="status", asked_at=_AT),
     records.CommandResult(
         id="5b0c", name="status", partition=3, worker="scheduler-0", result={"known": 12, "ok": 9}

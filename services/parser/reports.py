@@ -4,6 +4,7 @@ Decides which validators are worth sending back. Never decides what changed: see
 """
 
 from services.common.records import CrawlReported, FetchCompleted, Outcome, PageParsed
+from services.parser.caching import fresh_for
 from services.parser.change import Verdict
 from services.parser.document import Document, header
 
@@ -67,6 +68,7 @@ def report(
         location=_location(fetch),
         listing=listing,
         group=fetch.group,
+        fresh_for=fresh_for(fetch.headers, fetch.started_at) if _usable(fetch) else None,
     )
 
 
@@ -80,7 +82,11 @@ def _validator(fetch: FetchCompleted, name: str) -> str | None:
 
     None of an incomplete body, or a 304 would make the cut body the last one ever read.
     """
-    if fetch.outcome not in (Outcome.OK, Outcome.UNCHANGED) or fetch.truncated:
+    if not _usable(fetch):
         return None
     value = header(fetch.headers, name)
     return value if 0 < len(value) <= _VALIDATOR_LIMIT else None
+
+
+def _usable(fetch: FetchCompleted) -> bool:
+    return fetch.outcome in (Outcome.OK, Outcome.UNCHANGED) and not fetch.truncated

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from services.common.records import (
+    AdmittedUrl,
     CrawlReported,
     FetchRequested,
     HostUpdated,
@@ -17,15 +18,16 @@ from services.common.records import (
     UrlAdmitted,
 )
 from services.common.settings import Scheduler
-from services.scheduler import explain, groups, host_mapping, outcomes, pace, quarantine, timeline
+from services.scheduler import explain, groups, host_mapping, pace, quarantine, timeline
 from services.scheduler.accounts import PENDING, Accounts
 from services.scheduler.dispatch import Dispatcher
 from services.scheduler.host_facts import host_facts
 from services.scheduler.intake import Intake
 from services.scheduler.jobs import JobLedger
 from services.scheduler.known import wants_again
-from services.scheduler.policies import Policy
+from services.scheduler.policies.choice import Chooser
 from services.scheduler.ready import Ready
+from services.scheduler.recrawls import Recrawls
 from services.scheduler.rows import HostRow, Mapping, Rows, UrlRow
 
 _WAKES = 128
@@ -39,7 +41,7 @@ class Partition:
         self,
         number: int,
         settings: Scheduler,
-        policy: Policy,
+        chooser: Chooser,
         jobs: JobLedger,
         intake: Intake | None = None,
     ) -> None:
@@ -50,18 +52,19 @@ class Partition:
         """What others are to be told of hosts, since the shell last took it."""
         self._number = number
         self._settings = settings
-        self._policy = policy
+        self.recrawls = Recrawls(number, settings, chooser)
         self._jobs = jobs
         self._intake = intake or Intake(settings.max_waiting)
         self._accounts = Accounts(settings.max_attempts, jobs)
         self._ready = Ready(settings)
         self._mappings = host_mapping.Expiries()
-        self._dispatcher = Dispatcher(settings, self._ready, self._accounts, jobs)
+        self._dispatcher = Dispatcher(settings, self._ready, self._accounts, jobs, self.recrawls)
 
     def load(self, hosts: Iterable[HostRow], now: float) -> None:
         """Rebuild what is in memory, after the tables were recovered."""
         for host in hosts:
             self._accounts.load(host)
+            self.recrawls.load(host, now)
             self._ready.place(host, now)
             self._mappings.note(host.name, host.mapping)
         self._intake.count(self._number, self._ready.loads["uncrawled"])
@@ -97,7 +100,7 @@ class Partition:
                     listing=admitted.sitemap_level > 0,
                 )
                 host.known += 1
-            elif not wants_again(rows, event, host, admitted, row):
+            elif not self._wants_again(rows, event, host, admitted, row):
                 self.happened["known"] += 1
                 if replay:
                     _write_again(rows, host, admitted.fingerprint, row)
@@ -137,6 +140,7 @@ class Partition:
 
     def tick(self, rows: Rows, now: float) -> list[FetchRequested]:
         """Time has passed: leases end, buckets come due, back-offs are over."""
+        self.recrawls.report(self._ready.pending["due"], now)
         for _ in range(_WAKES):
             name = self._mappings.take(now)
             host = rows.host(name) if name is not None else None
@@ -157,8 +161,8 @@ class Partition:
 
     def needs_tick(self, now: float) -> bool:
         """Whether `tick` might find something to do."""
-        wakes = min(self._ready.next_wake(), self._mappings.next()) <= now
-        return self._dispatcher.waits() or self._idle() or wakes
+        times = (self._ready.next_wake(), self._mappings.next(), self.recrawls.reports_at())
+        return self._dispatcher.waits() or self._idle() or min(times) <= now
 
     @property
     def lag(self) -> float:
@@ -182,6 +186,8 @@ class Partition:
             filed = timeline.is_filed(rows, host, fingerprint, row)
         view = explain.View(
             row=row,
+            policy=None if row is None or host is None else self.recrawls.policy(host, row),
+            price=self.recrawls.price(rows),
             host=host,
             flight=None if host is None else host.flights.get(fingerprint),
             state=None if host is None else self._accounts.state(host, fingerprint, row),
@@ -207,6 +213,17 @@ class Partition:
             self._accounts.hosts += 1
             rows.save_host(host)
         return host
+
+    def _wants_again(
+        self, rows: Rows, event: UrlAdmitted, host: HostRow, admitted: AdmittedUrl, row: UrlRow
+    ) -> bool:
+        """`wants_again`, with the plan told of a priority that rises."""
+        if admitted.priority <= row.priority:
+            return wants_again(rows, event, host, admitted, row)
+        self.recrawls.plan.leave(host, row)
+        wanted = wants_again(rows, event, host, admitted, row)
+        self.recrawls.plan.join(host, row)
+        return wanted
 
     def _map(self, rows: Rows, host: HostRow, mapping: Mapping | None, now: float) -> None:
         """Keep what is known of where the host moved, and tell others if that is news."""
@@ -244,7 +261,7 @@ class Partition:
         if spared:
             row.scheduled, row.outcome = event.scheduled_at, event.outcome.value
         else:
-            outcomes.apply(row, event, self._policy, self._settings, now)
+            self.recrawls.learn(rows, host, row, event, now, counted)
         rules = host.rules.get(event.job)
         found = event.outcome in (Outcome.OK, Outcome.UNCHANGED)
         if found and not (row.stored or row.listing):
@@ -283,7 +300,7 @@ class Partition:
                 if quarantine.holds(host, self._settings):
                     self._put_back(rows, host, fingerprint, row, now)
                 else:
-                    outcomes.fail(row, self._settings, now, retry=True)
+                    self.recrawls.fail(host, row, now)
                     self._file(rows, host, fingerprint, row, now)
                 rows.save_url(fingerprint, row)
             self._accounts.move(host, "in_flight", self._accounts.state(host, fingerprint, row))
@@ -296,6 +313,8 @@ class Partition:
         if timeline.is_lost(rows, host, fingerprint, row):
             before = self._accounts.counted_as(rows, host, fingerprint, row)
             self._file(rows, host, fingerprint, row, now)
+            if not self._accounts.has_counted(host, fingerprint, row.scheduled):
+                self.recrawls.plan.join(host, row)
             after = self._accounts.state(host, fingerprint, row)
             self._accounts.move(host, before, after)
             self._accounts.note(host, fingerprint, row.scheduled, after)

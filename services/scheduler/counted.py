@@ -7,6 +7,7 @@ from services.scheduler.core import Partition
 from services.scheduler.events import Output
 from services.scheduler.intake import Intake
 
+_DAY = 86_400
 _PENDING = {
     "waiting": metrics.urls_waiting,
     "in_flight": metrics.urls_in_flight,
@@ -37,6 +38,9 @@ class Counted:
         for state, gauge in _PENDING.items():
             gauge.labels(number).set(status.get(state, 0))
         metrics.recrawl_lag_seconds.labels(number).set(partition.lag)
+        recrawls = partition.recrawls
+        metrics.recrawls_planned.labels(number).set(recrawls.plan.planned * _DAY)
+        metrics.recrawl_price.set(recrawls.last_price)
         happened = partition.happened
         metrics.leases_expired.inc(happened.pop("lease-expired", 0))
         for reason in list(happened):
@@ -52,3 +56,4 @@ class Counted:
         for gauge in _PENDING.values():
             gauge.labels(number).set(0)
         metrics.recrawl_lag_seconds.labels(number).set(0)
+        metrics.recrawls_planned.labels(number).set(0)

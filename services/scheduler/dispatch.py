@@ -2,15 +2,18 @@
 
 from services.common.records import FetchRequested, Outcome, Reason, Rules
 from services.common.settings import Scheduler
-from services.scheduler import pace, quarantine, timeline
+from services.scheduler import outcomes, pace, quarantine, timeline
 from services.scheduler.accounts import Accounts
 from services.scheduler.budget import Budget, Side
 from services.scheduler.jobs import JobLedger
 from services.scheduler.ready import Ready, Standing
+from services.scheduler.recrawls import Recrawls
 from services.scheduler.rows import NOWHERE, Flight, HostRow, Rows, UrlRow
 
 _BURST = 128
 """Requests emitted by one event at most, so that no event takes long."""
+_LOOKS = 8
+"""URLs that are looked at and left alone for one request at most, so that no event takes long."""
 _ALL_HANGS = 2
 """Windows that may be under way when what is under way hangs."""
 
@@ -19,12 +22,18 @@ class Dispatcher:
     """Hands out one partition's work."""
 
     def __init__(
-        self, settings: Scheduler, ready: Ready, accounts: Accounts, jobs: JobLedger
+        self,
+        settings: Scheduler,
+        ready: Ready,
+        accounts: Accounts,
+        jobs: JobLedger,
+        recrawls: Recrawls,
     ) -> None:
         self._settings = settings
         self._ready = ready
         self._accounts = accounts
         self._jobs = jobs
+        self._recrawls = recrawls
         sacrificed = settings.sacrifice == "new"
         self._budget = Budget(
             settings.recrawl_share,
@@ -105,7 +114,7 @@ class Dispatcher:
         request = None
         if found is not None and not found[1].attempt:
             rested = now - found[1].fetched >= self._settings.min_interval
-            request = self._take(rows, host, number, now) if rested else None
+            request = self._take(rows, host, number, now, looks=0) if rested else None
         self._ready.place(host, now)
         return [] if request is None else [request]
 
@@ -126,11 +135,22 @@ class Dispatcher:
                 return request
         return None
 
-    def _take(self, rows: Rows, host: HostRow, number: int, now: float) -> FetchRequested | None:
-        """The bucket's first URL that may be fetched, as a request."""
+    def _take(
+        self, rows: Rows, host: HostRow, number: int, now: float, *, looks: int = _LOOKS
+    ) -> FetchRequested | None:
+        """The bucket's first URL that may be fetched, as a request.
+
+        `looks`: how many URLs may be left alone on the way; 0: none is asked whether it should be.
+        """
         rows.save_host(host)
+        slept = 0
         while (found := timeline.peek(rows, host, number)) is not None:
             fingerprint, row = found
+            if looks and self._recrawls.sleeps(rows, host, fingerprint, row, now):
+                slept += 1
+                if slept == looks:
+                    return None
+                continue
             rules = host.rules.get(row.job) or Rules(job=row.job)
             if row.stored or self._jobs.room(rules) or (row.listing and not self._jobs.full(rules)):
                 before = self._accounts.state(host, fingerprint, row)
@@ -143,6 +163,8 @@ class Dispatcher:
             before = self._accounts.state(host, fingerprint, row)
             timeline.advance(rows, host, number)
             row.bucket = NOWHERE
+            self._recrawls.plan.leave(host, row)
+            outcomes.unplan(row)
             rows.save_url(fingerprint, row)
             self._accounts.move(host, before, "over_limit")
         return None
@@ -159,6 +181,7 @@ class Dispatcher:
         reason = "probe" if probes else _reason(row, now)
         flight = Flight(scheduled, lease_until, row.depth, counted, reason)
         self._accounts.take_off(host, fingerprint, flight)
+        self._recrawls.handed += reason == "due"
         return FetchRequested(
             url=row.url,
             fingerprint=fingerprint,

@@ -11,6 +11,8 @@ from services.common.records import (
     CommandResult,
     CrawlReported,
     FetchRequested,
+    PartitionPlanned,
+    PriceSet,
     Record,
     UrlAdmitted,
 )
@@ -18,7 +20,16 @@ from services.common.topics import Topic
 from services.scheduler.core import Partition
 from services.scheduler.rows import Rows, Tables
 
-INPUTS = (topics.URL_ADMITTED, topics.CRAWL_REPORTED, topics.CLOCK_TICKED, topics.COMMANDS)
+INPUTS = (
+    topics.URL_ADMITTED,
+    topics.CRAWL_REPORTED,
+    topics.CLOCK_TICKED,
+    topics.PARTITION_PLANNED,
+    topics.PRICE_SET,
+    topics.COMMANDS,
+)
+_CONTROLLER = 0
+"""The partition that sets the price for all."""
 
 
 class Output(NamedTuple):
@@ -39,10 +50,13 @@ class Events:
         worker: str,
         fetch_partitions: int,
         clock: Callable[[], float] = time.time,
+        *,
+        partitions: int = 1,
     ) -> None:
-        """`fetch_partitions`: how many `fetch-requested` has."""
+        """`partitions`: how many there are in all; `fetch-requested` has `fetch_partitions`."""
         self._tables = tables
         self._fetch_partitions = fetch_partitions
+        self._partitions = partitions
         self._worker = worker
         self._clock = clock
 
@@ -69,6 +83,21 @@ class Events:
         return rows, [
             *(self._request(request, number) for request in requests),
             *(Output(topics.HOST_UPDATED, facts, facts.host.encode(), None) for facts in updated),
+            *self._priced(partition),
+        ]
+
+    def _priced(self, partition: Partition) -> list[Output]:
+        """Reports of the plan, and prices for every partition, since they were last taken."""
+        recrawls = partition.recrawls
+        reports, prices = recrawls.reports, recrawls.prices
+        recrawls.reports, recrawls.prices = [], []
+        return [
+            *(Output(topics.PARTITION_PLANNED, report, b"", _CONTROLLER) for report in reports),
+            *(
+                Output(topics.PRICE_SET, price, b"", number)
+                for price in prices
+                for number in range(self._partitions)
+            ),
         ]
 
     def _request(self, request: FetchRequested, number: int) -> Output:
@@ -103,5 +132,11 @@ def _decide(
             return partition.admit(record, rows, now, replay=replay)
         case CrawlReported():
             return partition.report(record, rows, now, replay=replay)
+        case PartitionPlanned():
+            partition.recrawls.hear(record, rows, now)
+            return []
+        case PriceSet():
+            partition.recrawls.set_price(record, rows)
+            return []
         case _:
             return partition.tick(rows, now)

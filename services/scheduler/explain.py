@@ -6,11 +6,13 @@ Decides how rows read; changes nothing.
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from services.common.records import PriceSet
 from services.common.settings import Scheduler
 from services.scheduler import pace, quarantine, timeline
+from services.scheduler.policies import Policy, State
 from services.scheduler.rows import NOWHERE, Flight, HostRow, UrlRow
 
-_MINUTE = 60
+_MINUTE, _DAY = 60, 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +21,10 @@ class View:
 
     row: UrlRow | None
     host: HostRow | None
+    policy: Policy | None
+    """The one that the URL is planned by."""
+    price: PriceSet | None
+    """What a recrawl must be worth; None before it was first set."""
     flight: Flight | None
     state: str | None
     filed: bool
@@ -38,7 +44,7 @@ def explain(view: View, settings: Scheduler, now: float) -> dict[str, str]:
         return {"state": "unknown", "waits for": full}
     if row is None:
         return {"state": "unknown", "waits for": "someone to find it: no link led here yet"}
-    due = row.due or _bucket_due(view)
+    due = _planned(view) or row.due or _bucket_due(view)
     facts = {
         "state": view.state or "unknown",
         "fetched as": row.url,
@@ -52,10 +58,38 @@ def explain(view: View, settings: Scheduler, now: float) -> dict[str, str]:
         "last change": _time(row.changed),
         "failures in a row": str(row.attempt) if row.attempt else "",
         "interval": _span(row.interval) if row.interval else "",
+        **_plan(view),
         "next due": _time(due) if view.flight is None else "",
         "waits for": _waits_for(view, settings, now),
     }
     return {name: fact for name, fact in facts.items() if fact} | _host(view, settings, now)
+
+
+def _plan(view: View) -> dict[str, str]:
+    """What the recrawl policy makes of the URL (D8, G1)."""
+    row, policy = view.row, view.policy
+    if row is None or policy is None:
+        return {}
+    facts = {"policy": policy.settings.policy}
+    state = State.unpack(row.interval, row.plan)
+    if state.a:
+        evidence = f"(Gamma belief: shape {state.a:.3g} / {_span(state.b)})"
+        facts["change rate"] = f"{state.a / state.b * _DAY:.3g} changes a day {evidence}"
+    if not policy.priced:
+        return facts
+    if view.price is not None:
+        facts["price of a recrawl"] = f"{_span(view.price.price)} of staleness"
+    return facts
+
+
+def _planned(view: View) -> float:
+    """When a URL is planned for whose bucket comes earlier, to ask its policy again; else 0."""
+    row, policy = view.row, view.policy
+    if row is None or policy is None or not policy.priced or row.attempt:
+        return 0.0
+    planned = row.fetched + row.interval
+    rate = State.unpack(row.interval, row.plan).rate
+    return planned if rate and planned > row.due > 0 else 0.0
 
 
 def _host(view: View, settings: Scheduler, now: float) -> dict[str, str]:
@@ -103,6 +137,8 @@ def _waits_for(view: View, settings: Scheduler, now: float) -> str:
         return "nothing: it has lost its place, and gets one when it is found or reported again"
     bucket = host.buckets[row.bucket]
     if bucket.due > max(now, quarantine.until(host, settings)):
+        if _planned(view) > bucket.due:
+            return f"its due time, if the price stays; its policy is asked at {_time(bucket.due)}"
         return f"its due time, {_time(bucket.due)}"
     ahead = row.position - bucket.read
     queue = "new URLs of its priority" if timeline.is_new(row.bucket) else "URLs of its bucket"

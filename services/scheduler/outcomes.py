@@ -5,11 +5,14 @@
 | ok, unchanged, moved | as the recrawl policy says |
 | transient, blocked | retry with doubling wait; after `max_attempts` in a row, `give_up_interval` |
 | gone, permanent, disallowed, policy | `give_up_interval` |
+
+What waits for `give_up_interval` has no part in the plan.
 """
 
 from services.common.records import CrawlReported, Outcome
 from services.common.settings import Scheduler
-from services.scheduler.policies import AROUND, Observation, Policy, Seen, State
+from services.scheduler.hints import observation
+from services.scheduler.policies import Around, Next, Observation, Policy, Seen, State
 from services.scheduler.rows import UrlRow
 
 _VISITED = frozenset({Outcome.OK, Outcome.UNCHANGED, Outcome.MOVED})
@@ -17,15 +20,24 @@ _RETRIED = frozenset({Outcome.TRANSIENT, Outcome.BLOCKED})
 
 
 def apply(
-    row: UrlRow, report: CrawlReported, policy: Policy, settings: Scheduler, now: float
-) -> None:
-    """Update the row's history and due time from a report; places it nowhere."""
+    row: UrlRow, report: CrawlReported, policy: Policy, around: Around, now: float
+) -> Observation | None:
+    """Update the row's history and due time from a report; places it nowhere.
+
+    Gives what was seen of the page, None if nothing.
+    """
+    was_gone = row.outcome == Outcome.GONE
     row.scheduled = report.scheduled_at
     row.outcome = report.outcome.value
     if report.outcome in _VISITED:
-        _visited(row, report, policy, now)
-    else:
-        fail(row, settings, now, retry=report.outcome in _RETRIED)
+        seen = observation(row, report)
+        _visited(row, report, seen, policy.learn(_last(row), seen, around, now))
+        return seen
+    if report.outcome is Outcome.GONE and row.fetched and not was_gone:
+        then = policy.learn(_last(row), observation(row, report), around, now)
+        row.plan = then.state.pack()
+    fail(row, policy.settings, now, retry=report.outcome in _RETRIED)
+    return None
 
 
 def fail(row: UrlRow, settings: Scheduler, now: float, *, retry: bool) -> None:
@@ -36,26 +48,30 @@ def fail(row: UrlRow, settings: Scheduler, now: float, *, retry: bool) -> None:
     else:
         row.attempt = settings.max_attempts if retry else 0
         row.due = now + settings.give_up_interval
+        unplan(row)
 
 
-def _visited(row: UrlRow, report: CrawlReported, policy: Policy, now: float) -> None:
-    last = State.unpack(row.interval, row.plan) if row.fetched else None
-    changed = report.changed if report.outcome != Outcome.MOVED or last is None else False
-    if last is None or changed is None:
-        seen = Seen.FIRST
-    else:
-        seen = Seen.CHANGED if changed else Seen.UNCHANGED
-    since_last = max(report.fetched_at - row.fetched, 0.0) if row.fetched else 0.0
-    then = policy.learn(last, Observation(seen=seen, since_last=since_last), AROUND, now)
+def unplan(row: UrlRow) -> None:
+    """The URL has no part in the plan until it is fetched with success; what it taught stays."""
+    if row.plan:
+        state = State.unpack(row.interval, row.plan)
+        row.plan = State(state.interval, state.a, state.b).pack()
+
+
+def _last(row: UrlRow) -> State | None:
+    return State.unpack(row.interval, row.plan) if row.fetched else None
+
+
+def _visited(row: UrlRow, report: CrawlReported, seen: Observation, then: Next) -> None:
+    if seen.seen is Seen.CHANGED or not row.fetched:
+        row.changed = report.fetched_at
     row.interval, row.plan = then.state.interval, then.state.pack()
-    row.due = then.due
+    row.due = then.wake
     row.attempt = 0
     row.fetched = report.fetched_at
     row.follow = False
     if report.outcome != Outcome.MOVED:
         row.moves = 0
-    if changed or last is None:
-        row.changed = report.fetched_at
     if report.outcome is Outcome.OK:
         row.size = report.size
     if report.listing is not None:

@@ -10,7 +10,8 @@ from typing import Protocol
 
 import msgspec
 
-from services.common.records import Rules
+from services.common.records import PriceSet, Rules
+from services.scheduler.policies.belief import HostBelief
 
 NEW_FIRST, NEW, NEW_LAST = -2, 0, -3
 """Buckets of URLs that wait for their turn now, never fetched or asked for by a job, by
@@ -160,6 +161,14 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """The group it goes to when nothing is under way; empty for none."""
     group: str = ""
     """The group its requests are served with, see `FetchRequested`; empty: not known yet."""
+    belief: HostBelief | None = None
+    """What its URLs taught of their changes; None before the first comparison."""
+    planned: float = 0.0
+    """Sum of its URLs' planned rates, fetches a second; see plan.py."""
+    plans: int = 0
+    """URLs in that sum."""
+    priorities: float = 0.0
+    """Sum of their priorities."""
 
 
 class Tables(Protocol):
@@ -176,6 +185,9 @@ class Tables(Protocol):
 _encode = msgspec.msgpack.Encoder().encode
 decode_url = msgspec.msgpack.Decoder(UrlRow).decode
 decode_host = msgspec.msgpack.Decoder(HostRow).decode
+_decode_price = msgspec.msgpack.Decoder(PriceSet).decode
+_PRICE = b"\0price"
+"""Key of the price, which is no host's, among the chunks: no host's name begins so."""
 
 
 class Rows:
@@ -209,6 +221,15 @@ class Rows:
         if key not in self._chunks:
             self._chunks[key] = self._tables.timeline.get(key) or b""
         return self._chunks[key]
+
+    def price(self) -> PriceSet | None:
+        """The price of a recrawl that was set last, None before the first."""
+        packed = self.chunk(_PRICE)
+        return _decode_price(packed) if packed else None
+
+    def save_price(self, price: PriceSet) -> None:
+        """Write the price when the event ends."""
+        self.save_chunk(_PRICE, _encode(price))
 
     def save_url(self, fingerprint: bytes, row: UrlRow) -> None:
         """Write the row when the event ends."""

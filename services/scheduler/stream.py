@@ -22,12 +22,13 @@ from services.common.kafka import Incoming, options
 from services.common.records import ClockTicked
 from services.common.settings import Settings
 from services.common.topics import Topic
-from services.scheduler import policies, rows
+from services.scheduler import rows
 from services.scheduler.core import Partition
 from services.scheduler.counted import Counted
 from services.scheduler.events import INPUTS, Events, Output
 from services.scheduler.intake import Intake
 from services.scheduler.jobs import JobLedger
+from services.scheduler.policies import choice
 
 _log = logging.getLogger(__name__)
 
@@ -94,9 +95,9 @@ class Stream:
         self.hosts = app.Table("hosts", **_OCTETS)
         self.timeline = app.Table("timeline", **_OCTETS)
         self._settings = settings
-        self._policy = policies.load(settings.scheduler)
+        self._chooser = choice.read(settings.scheduler)
         self._jobs = JobLedger()
-        self._events = Events(self, worker, fetch_partitions)
+        self._events = Events(self, worker, fetch_partitions, partitions=app.conf.topic_partitions)
         self._partitions: dict[int, Partition] = {}
         self._loaded: dict[int, float] = {}
         self._counted = Counted()
@@ -211,7 +212,7 @@ class Stream:
     def _load(self, numbers: frozenset[int]) -> None:
         for number in numbers:
             self._partitions[number] = Partition(
-                number, self._settings.scheduler, self._policy, self._jobs, self._intake
+                number, self._settings.scheduler, self._chooser, self._jobs, self._intake
             )
         found: dict[int, list[rows.HostRow]] = {number: [] for number in numbers}
         for packed in self.hosts.values():

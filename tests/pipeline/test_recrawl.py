@@ -37,6 +37,7 @@ def tuning() -> dict[str, dict[str, Any]]:
             "min_interval": LEAST,
             "max_interval": 64.0,
             "bucket_width": 0.25,
+            "policy": "adaptive",
         }
     }
 

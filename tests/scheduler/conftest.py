@@ -12,14 +12,16 @@ from services.common.records import (
     FetchRequested,
     HostUpdated,
     Outcome,
+    PriceSet,
     Rules,
     UrlAdmitted,
 )
 from services.common.settings import Scheduler
 from services.common.urls import fingerprint
-from services.scheduler import policies, timeline
+from services.scheduler import timeline
 from services.scheduler.core import Partition
 from services.scheduler.jobs import JobLedger
+from services.scheduler.policies import choice
 from services.scheduler.rows import HostRow, Rows, UrlRow, decode_host
 
 HOUR = 3600.0
@@ -127,6 +129,13 @@ class Desk:
         rows = Rows(self.tables)
         return self._done(rows, self.partition.tick(rows, self.now))
 
+    def set_price(self, price: float, *, longest: float = 0.0, priority: float = 1.0) -> None:
+        """The controller's word reaches the partition."""
+        rows = Rows(self.tables)
+        record = PriceSet(price=price, longest=longest, priority=priority, at=self.now)
+        self.partition.recrawls.set_price(record, rows)
+        rows.flush()
+
     def restart(self) -> None:
         """A new process over the same tables; requests under way go on elsewhere."""
         self.jobs = JobLedger()
@@ -171,7 +180,7 @@ class Desk:
         return self.partition.status()
 
     def _new_partition(self) -> Partition:
-        return Partition(0, self.settings, policies.load(self.settings), self.jobs)
+        return Partition(0, self.settings, choice.read(self.settings), self.jobs)
 
     def _done(self, rows: Rows, requests: list[FetchRequested]) -> list[FetchRequested]:
         rows.flush()

@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.common.records import Outcome, Rules
 from services.scheduler.audit import check
+from services.scheduler.policies import State
+from services.scheduler.rows import decode_url
 
 HOSTS = ["a.test", "b.test"]
 PENDING = ("waiting", "in_flight", "retrying")
@@ -24,6 +27,7 @@ steps = st.one_of(
     st.tuples(st.just("wait"), st.sampled_from([0.5, 30.0, 700.0, 86_400.0, 40 * 86_400.0])),
     st.tuples(st.just("restart")),
     st.tuples(st.just("job"), st.integers(0, 3)),
+    st.tuples(st.just("price"), st.sampled_from([1.0, 5e4, 5e6])),
 )
 
 
@@ -52,6 +56,8 @@ def test_every_url_stays_in_one_place_and_one_state(
                 d.tick(seconds)
             case ("restart",):
                 d.restart()
+            case ("price", price):
+                d.set_price(price)
             case ("job", number):
                 rules = Rules(job=f"job-{number}", fresh_after=d.now)
         assert d.homeless() == []
@@ -59,6 +65,17 @@ def test_every_url_stays_in_one_place_and_one_state(
         assert status["known"] == len(d.tables.urls)
         assert all(count >= 0 for count in status.values())
         assert check(d.tables, max_attempts=3).faults == []
+        planned(d)
+
+
+def planned(d: Any) -> None:  # noqa: ANN401 - the fixture's type
+    """The plan is the sum over the URLs, whatever it was made from."""
+    rows = [decode_url(packed) for packed in d.tables.urls.values()]
+    rates = {row.url: State.unpack(row.interval, row.plan).rate for row in rows}
+    plan = d.partition.recrawls.plan
+    assert plan.urls == sum(rate > 0 for rate in rates.values())
+    assert plan.planned == pytest.approx(sum(rates.values()))
+    assert plan.priorities == pytest.approx(sum(row.priority for row in rows if rates[row.url]))
 
 
 @settings(

@@ -42,7 +42,7 @@ def test_a_known_url_is_not_requested_again(desk: Make) -> None:
 
 def test_an_unchanged_page_waits_longer_and_a_changed_one_less(desk: Make) -> None:
     """A2: first two weeks, then doubled or halved."""
-    d = desk(first_interval=14 * DAY, factor=2, bucket_width=HOUR)
+    d = desk(policy="adaptive", first_interval=14 * DAY, factor=2, bucket_width=HOUR)
     d.report(d.admit("http://h.test/a")[0])
     assert d.row("http://h.test/a").interval == 14 * DAY
     [again] = d.tick(15 * DAY)
@@ -56,7 +56,7 @@ def test_an_unchanged_page_waits_longer_and_a_changed_one_less(desk: Make) -> No
 
 def test_a_304_is_no_change_and_an_error_is_no_observation(desk: Make) -> None:
     """CHG-03."""
-    d = desk(first_interval=14 * DAY)
+    d = desk(policy="adaptive", first_interval=14 * DAY)
     d.report(d.admit("http://h.test/a")[0], etag='"1"')
     [second] = d.tick(15 * DAY)
     assert second.etag == '"1"'
@@ -378,7 +378,7 @@ def test_two_urls_that_redirect_to_each_other_rest_longer_and_longer(
     desk: Make, one: str, other: str
 ) -> None:
     """HTTP-09 D, E: once around, and then as a page that never changes."""
-    d = desk(first_interval=14 * DAY, factor=2, bucket_width=HOUR)
+    d = desk(policy="adaptive", first_interval=14 * DAY, factor=2, bucket_width=HOUR)
     requests = 0
     under_way = d.admit(one)
     for days in (0, 15, 30, 60):

@@ -49,6 +49,7 @@ def test_a_request_under_way_is_explained_by_its_reason_and_its_lease(desk: Make
         "job": "default",
         "depth": "2",
         "priority": "0.333333",
+        "policy": "optimal",
         "waits for": "its request (new) to be reported back, at most until 2023-11-14 22:23:20Z",
         "host's gap": "0 s",
         "host's requests": "1 of 1 under way",
@@ -68,6 +69,17 @@ def test_a_page_that_was_fetched_waits_for_its_time(desk: Make) -> None:
     }
     assert found["last fetch"] == found["last change"] == found["last request"]
     assert found["next due"].startswith("2023-11-28")
+    assert found["policy"] == "optimal"
+    assert found["change rate"].startswith("0.2 changes a day")
+    asked = "its due time, if the price stays; its policy is asked at 2023-11-2"
+    assert found["waits for"].startswith(asked)
+
+
+def test_a_policy_that_knows_no_price_has_a_due_time_and_no_more(desk: Make) -> None:
+    d = desk(policy="adaptive", first_interval=14 * DAY, bucket_width=3600)
+    d.report(d.admit(URL)[0])
+    found = told(d)
+    assert found["policy"] == "adaptive"
     assert found["waits for"].startswith("its due time, 2023-11-2")
 
 

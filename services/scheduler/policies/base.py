@@ -105,6 +105,9 @@ class Next(msgspec.Struct, frozen=True, gc=False):
 class Policy:
     """The base of every policy; made once with the scheduler's settings."""
 
+    priced = False
+    """Whether it plans by the price: a URL whose time has come is then asked about by `wake`."""
+
     def __init__(self, settings: Scheduler) -> None:
         self.settings = settings
 

@@ -64,6 +64,8 @@ class Chooser:
                 raise Stop(f"{file}: rule {number + 1}: say for which `hosts` or `jobs` it is")
             self._make((number,))
         self._make(())
+        self.priced = any(policy.priced for policy in self._made.values())
+        """Whether any policy plans by the price."""
         self.policy = lru_cache(maxsize=10_000)(self._policy)
 
     def _policy(self, host: str, job: str) -> Policy:
@@ -97,3 +99,19 @@ def _said(error: ValidationError | Stop) -> str:
     return "; ".join(
         f"`{part['loc'][0] if part['loc'] else ''}`: {part['msg']}" for part in error.errors()
     )
+
+
+def read(settings: Scheduler) -> Chooser:
+    """The policies that the settings and their rules file name.
+
+    Raises:
+        Stop: saying what is wrong, and in which rule.
+    """
+    path = settings.policies_file
+    if path is None:
+        return Chooser(settings)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise Stop(f"RECRAWL_SCHEDULER__POLICIES_FILE: cannot read {path}: {error}") from error
+    return Chooser(settings, text, str(path))

@@ -9,12 +9,15 @@ from services.common.settings import Scheduler
 from services.scheduler.policies.base import Around, Next, Observation, Policy, State
 from services.scheduler.policies.value import age_worth, value
 
+_HALF = 0.5
 _ROUNDING = 0.999
 """A value so near to the price has reached it."""
 
 
 class Optimal(Policy):
     """The threshold on the expected value under the belief: no other exploration is needed."""
+
+    priced = True
 
     def __init__(self, settings: Scheduler) -> None:
         super().__init__(settings)
@@ -33,9 +36,7 @@ class Optimal(Policy):
             state.a, state.b, price, settings.min_interval, longest, state.interval
         )
         due = max(fetched + interval, now)
-        return Next(
-            State(interval, state.a, state.b, 1.0 / interval), due, min(due, now + settings.sleep)
-        )
+        return Next(State(interval, state.a, state.b, 1.0 / interval), due, self._look(due, now))
 
     def _longest(self, around: Around) -> float:
         longest = self.settings.max_interval
@@ -61,4 +62,12 @@ class Optimal(Policy):
     def _planned(self, state: State, seen: Observation, now: float) -> Next:
         kept = self._kept(seen)
         due = now + max(state.interval, kept)
-        return Next(state, due, min(due, now + max(self.settings.sleep, kept)))
+        return Next(state, due, max(self._look(due, now), now + kept))
+
+    def _look(self, due: float, now: float) -> float:
+        """When to ask again whether a URL is due, because prices change.
+
+        Half way, each time: a long wait costs few looks, and a price that was wrong for a while
+        puts no page to sleep for ever (docs/decisions.md).
+        """
+        return min(due, now + max(self.settings.sleep, _HALF * (due - now)))

@@ -103,6 +103,17 @@ def next_price(
     )
 
 
+def relaxed_price(settings: Scheduler, last: Price, now: float) -> Price:
+    """The price when there is no budget and nothing is late.
+
+    It falls, if it had to rise, to where an average new page is fetched every `first_interval`.
+    """
+    least = value(settings.prior_shape, settings.prior_time, settings.first_interval)
+    days = min(max(now - last.at, 0.0), settings.sleep) / _DAY
+    fallen = last.price * math.exp(-days * _DAY / (2 * settings.sleep))
+    return Price(price=max(fallen, least), longest=settings.max_interval, at=now)
+
+
 def _bounds(settings: Scheduler) -> tuple[float, float]:
     """Prices beyond which nothing new happens, so that it is not far to go back from there."""
     a, b = settings.prior_shape, settings.prior_time

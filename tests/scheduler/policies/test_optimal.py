@@ -31,9 +31,14 @@ def test_weight_makes_a_page_due_sooner() -> None:
     assert dues == sorted(dues, reverse=True)
 
 
-def test_a_page_is_looked_at_within_a_day() -> None:
-    then = Optimal(Scheduler()).learn(None, FIRST, Around(price=DAY), START)
-    assert then.wake == START + DAY < then.due
+def test_a_page_is_looked_at_half_way_but_not_more_often_than_once_a_day() -> None:
+    policy = Optimal(Scheduler())
+    then = policy.learn(None, FIRST, Around(price=DAY), START)
+    assert then.due > START + 2 * DAY
+    assert then.wake == (START + then.due) / 2
+    near = policy.learn(None, FIRST, Around(price=DAY / 10), START)
+    assert START + DAY < near.due < START + 2 * DAY
+    assert near.wake == START + DAY
 
 
 def test_a_lower_price_makes_a_sleeping_page_due() -> None:
@@ -48,7 +53,7 @@ def test_a_higher_price_lets_it_sleep_on() -> None:
     then = policy.learn(None, FIRST, Around(price=DAY), START)
     woken = policy.wake(then.state, START, Around(price=2 * DAY), then.wake)
     assert woken.due > then.due
-    assert woken.wake == then.wake + DAY
+    assert woken.wake == then.wake + max(DAY, (woken.due - then.wake) / 2)
     assert woken.state.rate < then.state.rate
 
 
