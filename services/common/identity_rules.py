@@ -140,9 +140,9 @@ class IdentityRules:
         """What `url` is known by."""
         rules = self._for_host(url.hostname) if self._blocks else None
         if rules is None:
-            # What the built-in tables leave out makes it shorter; nothing else needs a look.
-            shorter = len(url.identity) != len(url.href)
-            return Named(url.identity, url.host, left_out(url.href) if shorter else ())
+            # What the built-in tables leave out makes it another; nothing else needs a look.
+            other = url.identity != url.href
+            return Named(url.identity, url.host, left_out(url.href) if other else ())
         steps, parts = _trace(url, rules)
         merges = tuple(step.rule for step in steps if step.rule != "standard")
         return Named(str(parts), parts.host, merges)

@@ -152,6 +152,7 @@ blocks = st.builds(
 )
 
 
+@example("http://h.test/?utm_x=1&%&%&%&%")  # as long without the parameter as with it
 @given(raws)
 def test_without_a_file_the_rules_are_the_standard(raw: str) -> None:
     """The short way and the one that shows each step agree."""

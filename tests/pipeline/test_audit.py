@@ -23,7 +23,7 @@ PENDING = ("waiting", "in_flight", "retrying", "paused")
 
 @pytest.fixture(scope="module")
 def world() -> DemoWeb:
-    return DemoWeb(hosts=6, pages=40, slow=0.05)
+    return DemoWeb(hosts=6, pages=40, slow=0.05, trap=False)
 
 
 def _audit(settings: Settings, *options: str) -> subprocess.CompletedProcess[str]:
