@@ -5,7 +5,7 @@ import signal
 
 import typer
 
-from services.cli import ask, audit, crawl, demo, explain, run, schema, up
+from services.cli import ask, audit, crawl, demo, explain, run, schedule, schema, up
 
 app = typer.Typer(
     name="recrawl",
@@ -38,3 +38,4 @@ for command in (
     run.run,
 ):
     app.command()(command)
+app.add_typer(schedule.app)

@@ -104,7 +104,7 @@ leases_expired = Counter("recrawl_leases_expired_total", "Requests never reporte
 emitted = Counter("recrawl_emitted_total", "Fetch requests emitted.", ["reason"])
 events_without_effect = Counter(
     "recrawl_events_without_effect_total",
-    "Known URLs, URLs of a full host, repeated, late or unknown reports.",
+    "Known URLs, deleted ones, URLs of a full host, repeated, late or unknown reports.",
     ["reason"],
 )
 cassandra_seconds = Histogram("recrawl_cassandra_seconds", "Cassandra requests.", ["statement"])

@@ -341,15 +341,30 @@ class PriceSet(Record, frozen=True, kw_only=True):
 class Command(Record, frozen=True, kw_only=True):
     """An operator's command; without a key it goes to every partition.
 
-    `explain` is for the partition of `host` alone, which is its key.
+    With a `host` it is for that host's partition alone, and `host` is its key. A command is
+    known by its `id`: one that comes again does nothing more. See docs/operations.md.
     """
 
     id: str
-    name: Literal["status", "explain"]
+    name: Literal[
+        "status", "explain", "delete", "undelete", "move", "pause", "resume", "boost", "recrawl"
+    ]
     asked_at: float
     host: str = ""
     fingerprint: bytes = b""
-    """The URL to explain."""
+    """The one URL it is about; empty: the whole host, or its `prefix`."""
+    prefix: str = ""
+    """`delete`, `undelete`: the beginning of paths (with query) of the host; empty: all."""
+    job: str = ""
+    """`pause`, `resume`: the job, if it is not about a host."""
+    due_from: float = 0.0
+    """`move`: only what is due from this time on."""
+    due_to: float | None = None
+    """`move`: only what is due up to this time."""
+    at: float = 0.0
+    """`move`: when it is to be due instead."""
+    weight: float = 0.0
+    """`boost`: the URL's new priority."""
 
 
 class CommandResult(Record, frozen=True, kw_only=True):
@@ -360,7 +375,7 @@ class CommandResult(Record, frozen=True, kw_only=True):
     partition: int
     worker: str
     result: dict[str, int] = {}
-    """Counters, for `status`."""
+    """Counters, for `status`; for the commands that change something, what they did."""
     detail: dict[str, str] = {}
     """Facts in words, for `explain`."""
 

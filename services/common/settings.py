@@ -177,6 +177,9 @@ class Scheduler(_Group):
     max_urls_per_host: int = Field(default=1_000_000, ge=0)
     """URLs of one host that are known at most; more are left out and counted as `host-full`. 0
     for no limit."""
+    max_new_per_host: int = Field(default=0, ge=0)
+    """Never-fetched URLs of one host that wait for their turn now; more are due on later days, as
+    many on each (docs/operations.md). 0 for no limit."""
     give_up_interval: float = Field(default=30 * 86_400, gt=0)
     """Wait before a URL that was given up, gone or disallowed is tried again."""
     host_mapping_confirmations: int = Field(default=2, ge=0, le=16)

@@ -48,7 +48,8 @@ class Accounts:
     def state(self, host: HostRow, fingerprint: bytes, row: UrlRow | None) -> str | None:
         """The state a URL is in; the pending ones are told apart by `Ready`.
 
-        The others are `over_limit` (its job has all its pages) and the outcome of its last fetch.
+        The others are `over_limit` (its job has all its pages), `deleted` (by an operator) and
+        the outcome of its last fetch.
 
         A crash can keep a host's row and lose what the same event wrote into the URL's. The
         host's then says what it has counted, so that the event's repeat counts nothing twice.
@@ -61,10 +62,11 @@ class Accounts:
         if row is None:
             return None
         if row.bucket == NOWHERE or timeline.is_new(row.bucket):
-            return "over_limit" if row.bucket == NOWHERE else "waiting"
+            held = "deleted" if row.deleted else "over_limit"
+            return held if row.bucket == NOWHERE else "waiting"
         if 0 < row.attempt < self._max_attempts:
             return "retrying"
-        return row.outcome
+        return row.outcome or "waiting"
 
     def counted_as(
         self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow | None

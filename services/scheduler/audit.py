@@ -15,6 +15,8 @@ from services.scheduler.rows import NOWHERE, HostRow, Rows, Tables, UrlRow, deco
 
 _DONE = frozenset({"ok", "unchanged", "moved"})
 _REFUSED = frozenset({"disallowed", "policy", "over_limit", "deleted"})
+_NOWHERE = ("over_limit", "deleted")
+"""States of URLs that wait nowhere."""
 _PENDING = frozenset({"waiting", "in_flight", "retrying"})
 
 
@@ -69,22 +71,22 @@ class _Check:
         self._watch = watch
         self._audit = Audit()
         self._placed: dict[bytes, str] = {}
-        self._over_limit = 0
+        self._nowhere: Counter[str] = Counter()
 
     def run(self) -> Audit:
         hosts = [decode_host(packed) for packed in self._tables.hosts.values()]
-        held, counts = 0, Counter[str]()
+        counts, held = Counter[str](), Counter[str]()
         for host in hosts:
             counts.update(self._host(host))
-            held += host.counts.get("over_limit", 0)
+            held.update({state: host.counts.get(state, 0) for state in _NOWHERE})
         for fingerprint, packed in self._tables.urls.items():
             if fingerprint not in self._placed:
                 self._unplaced(fingerprint, decode_url(packed))
         known = sum(host.known for host in hosts)
         if known != len(self._tables.urls):
             self._fault("counters", "all hosts", f"{known} known, {len(self._tables.urls)} rows")
-        if held != self._over_limit:
-            self._fault("counters", "all hosts", f"over_limit {held}, {self._over_limit} rows")
+        if +held != self._nowhere:
+            self._fault("counters", "all hosts", f"held {held}, {self._nowhere} rows")
         return self._audit
 
     def _host(self, host: HostRow) -> Counter[str]:
@@ -96,7 +98,7 @@ class _Check:
             self._place(fingerprint, row, "in_flight", f"under way at {host.name}")
         for number in host.buckets:
             counts.update(self._bucket(host, number))
-        counted = {state: count for state, count in host.counts.items() if state != "over_limit"}
+        counted = {state: count for state, count in host.counts.items() if state not in _NOWHERE}
         settled = {state: n for state, n in counts.items() if state not in _PENDING}
         if counted != settled:
             self._fault("counters", host.name, f"counted {counted}, found {settled}")
@@ -131,8 +133,9 @@ class _Check:
 
     def _unplaced(self, fingerprint: bytes, row: UrlRow) -> None:
         if row.bucket == NOWHERE:
-            self._over_limit += 1
-            self._count(fingerprint, row, "over_limit")
+            state = "deleted" if row.deleted else "over_limit"
+            self._nowhere[state] += 1
+            self._count(fingerprint, row, state)
         else:
             self._fault("orphan", row.url, f"not in its bucket {row.bucket} at {row.position}")
 

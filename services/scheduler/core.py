@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from services.common.records import (
     AdmittedUrl,
+    Command,
     CrawlReported,
     FetchRequested,
     HostUpdated,
@@ -18,7 +19,17 @@ from services.common.records import (
     UrlAdmitted,
 )
 from services.common.settings import Scheduler
-from services.scheduler import explain, groups, host_mapping, pace, quarantine, timeline
+from services.scheduler import (
+    commands,
+    deletion,
+    explain,
+    groups,
+    host_mapping,
+    overflow,
+    pace,
+    quarantine,
+    timeline,
+)
 from services.scheduler.accounts import PENDING, Accounts
 from services.scheduler.dispatch import Dispatcher
 from services.scheduler.host_facts import host_facts
@@ -28,7 +39,8 @@ from services.scheduler.known import wants_again
 from services.scheduler.policies.choice import Chooser
 from services.scheduler.ready import Ready
 from services.scheduler.recrawls import Recrawls
-from services.scheduler.rows import HostRow, Mapping, Rows, UrlRow
+from services.scheduler.rows import Flight, HostRow, Mapping, Rows, UrlRow
+from services.scheduler.sweep import Sweeps, is_keeper
 
 _WAKES = 128
 """Hosts looked at by one tick at most, so that no event takes long."""
@@ -58,15 +70,22 @@ class Partition:
         self._accounts = Accounts(settings.max_attempts, jobs)
         self._ready = Ready(settings)
         self._mappings = host_mapping.Expiries()
+        self._sweeps = Sweeps(number)
         self._dispatcher = Dispatcher(settings, self._ready, self._accounts, jobs, self.recrawls)
 
     def load(self, hosts: Iterable[HostRow], now: float) -> None:
         """Rebuild what is in memory, after the tables were recovered."""
+        keeper = None
         for host in hosts:
+            if is_keeper(host):
+                keeper = host
+                continue
             self._accounts.load(host)
             self.recrawls.load(host, now)
             self._ready.place(host, now)
             self._mappings.note(host.name, host.mapping)
+        if keeper is not None:
+            self._sweeps.load(keeper, self._ready.names())
         self._intake.count(self._number, self._ready.loads["uncrawled"])
 
     def unload(self) -> None:
@@ -86,6 +105,12 @@ class Partition:
         host.rules[event.rules.job] = event.rules
         for admitted in event.urls:
             row = rows.url(admitted.fingerprint)
+            if deletion.covers(host, admitted.url) or (row is not None and row.deleted):
+                self.happened["deleted"] += 1
+                deletion.refuse(rows, host, admitted.fingerprint, row)
+                if replay and row is not None:
+                    rows.save_host(host)
+                continue
             before = self._accounts.counted_as(rows, host, admitted.fingerprint, row)
             if row is None:
                 if 0 < self._settings.max_urls_per_host <= host.known:
@@ -105,7 +130,8 @@ class Partition:
                 if replay:
                     _write_again(rows, host, admitted.fingerprint, row)
                 continue
-            timeline.file_now(rows, host, admitted.fingerprint, row)
+            limit = self._settings.max_new_per_host
+            overflow.file_new(rows, host, admitted.fingerprint, row, now, limit=limit)
             rows.save_url(admitted.fingerprint, row)
             after = self._accounts.state(host, admitted.fingerprint, row)
             self._accounts.move(host, before, after)
@@ -133,6 +159,11 @@ class Partition:
             self._heal(rows, host, event.fingerprint, row, now)
             if replay:
                 _write_again(rows, host, event.fingerprint, row)
+        elif row is None and deletion.covers(host, event.url):
+            self.happened["deleted"] += 1
+            before = self._accounts.counted_as(rows, host, event.fingerprint, row)
+            self._accounts.land(host, event.fingerprint)
+            self._bury(rows, host, event.fingerprint, row, before)
         else:
             self._learn(event, rows, host, row, now)
         self._ready.place(host, now)
@@ -154,6 +185,9 @@ class Partition:
                 break
             self._expire(rows, host, now)
             self._ready.place(host, now)
+        if self._sweeps.count:
+            for host in self._sweeps.go_on(rows, self._ready.names, now):
+                self._ready.place(host, now)
         requests = self._dispatch(rows, now)
         if not requests and self._idle():
             requests = self._dispatcher.recrawl_idle(rows, now)
@@ -162,7 +196,8 @@ class Partition:
     def needs_tick(self, now: float) -> bool:
         """Whether `tick` might find something to do."""
         times = (self._ready.next_wake(), self._mappings.next(), self.recrawls.reports_at())
-        return self._dispatcher.waits() or self._idle() or min(times) <= now
+        busy = self._dispatcher.waits() or self._idle() or self._sweeps.count > 0
+        return busy or min(times) <= now
 
     @property
     def lag(self) -> float:
@@ -175,6 +210,8 @@ class Partition:
         pending = self._ready.pending
         known = sum(settled.values()) + sum(pending[state] for state in PENDING)
         stopped = {"partitions_stopped": 1} if self._intake.stopped else {}
+        if self._sweeps.count:
+            stopped["commands_under_way"] = self._sweeps.count
         return {**settled, **pending, **stopped, "known": known, "hosts": self._accounts.hosts}
 
     def explain(self, host_name: str, fingerprint: bytes, rows: Rows, now: float) -> dict[str, str]:
@@ -197,6 +234,27 @@ class Partition:
             partition_has_room=host is None or self._dispatcher.has_room(host),
         )
         return explain.explain(view, self._settings, now)
+
+    def command(self, command: Command, rows: Rows, now: float) -> dict[str, int]:
+        """Do what an operator wants; counts of what was done. See commands.py."""
+        if not command.host:
+            return self._sweeps.begin(command, rows, self._ready.names())
+        host = rows.host(command.host)
+        if host is None and (command.name not in commands.CREATING or command.fingerprint):
+            return {"unknown": 1}
+        host = host or self._host(rows, command.host)
+        if command.fingerprint:
+            row = rows.url(command.fingerprint)
+            if row is not None:
+                self.recrawls.plan.leave(host, row)
+            done = commands.to_url(command, rows, self._accounts, host, row)
+            if row is not None:
+                self.recrawls.plan.join(host, row)
+        else:
+            done = commands.to_host(command, host, now)
+            rows.save_host(host)
+        self._ready.place(host, now)
+        return {name: count for name, count in done.items() if count}
 
     def _dispatch(self, rows: Rows, now: float) -> list[FetchRequested]:
         requests = self._dispatcher.dispatch(rows, now)
@@ -267,6 +325,30 @@ class Partition:
         if found and not (row.stored or row.listing):
             row.stored = event.job == row.job
             self._accounts.page_stored(host, None if counted else rules)
+        if event.fingerprint not in host.flights and deletion.holds(host, row):
+            self._bury(rows, host, event.fingerprint, row, before)
+            return
+        self._wait_again(event, rows, host, row, now, flight=flight, spared=spared)
+        after = self._accounts.state(host, event.fingerprint, row)
+        self._accounts.move(host, before, after)
+        if after != "in_flight":
+            self._accounts.note(host, event.fingerprint, event.scheduled_at, after)
+        rows.save_url(event.fingerprint, row)
+        rows.save_host(host)
+
+    def _wait_again(
+        self,
+        event: CrawlReported,
+        rows: Rows,
+        host: HostRow,
+        row: UrlRow,
+        now: float,
+        *,
+        flight: Flight | None,
+        spared: bool,
+    ) -> None:
+        """Let a URL that was reported wait for its next time; `flight`: its request."""
+        rules = host.rules.get(event.job)
         deeper = flight is not None and row.depth < flight.depth
         limited = rules is not None and rules.max_depth is not None
         moved = event.url != row.url
@@ -281,12 +363,6 @@ class Partition:
             self._put_back(rows, host, event.fingerprint, row, now)
         else:
             self._file(rows, host, event.fingerprint, row, now)
-        after = self._accounts.state(host, event.fingerprint, row)
-        self._accounts.move(host, before, after)
-        if after != "in_flight":
-            self._accounts.note(host, event.fingerprint, event.scheduled_at, after)
-        rows.save_url(event.fingerprint, row)
-        rows.save_host(host)
 
     def _expire(self, rows: Rows, host: HostRow, now: float) -> None:
         """Take back requests whose lease is over (A8)."""
@@ -295,6 +371,9 @@ class Partition:
             row = rows.url(fingerprint)
             self._accounts.land(host, fingerprint)
             self.happened["lease-expired"] += 1
+            if row is not None and deletion.holds(host, row):
+                self._bury(rows, host, fingerprint, row, "in_flight")
+                continue
             if row is not None:
                 row.outcome = row.outcome or Outcome.TRANSIENT.value
                 if quarantine.holds(host, self._settings):
@@ -320,6 +399,14 @@ class Partition:
             self._accounts.note(host, fingerprint, row.scheduled, after)
             rows.save_url(fingerprint, row)
             rows.save_host(host)
+
+    def _bury(
+        self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow | None, before: str | None
+    ) -> None:
+        """Put a deleted URL away that came back."""
+        if row is not None:
+            self.recrawls.forget(host, row)
+        deletion.bury(rows, self._accounts, host, fingerprint, row, before=before)
 
     def _put_back(
         self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float

@@ -2,18 +2,20 @@
 
 from services.common.records import FetchRequested, Outcome, Reason, Rules
 from services.common.settings import Scheduler
-from services.scheduler import outcomes, pace, quarantine, timeline
+from services.scheduler import deletion, outcomes, pace, quarantine, timeline
 from services.scheduler.accounts import Accounts
 from services.scheduler.budget import Budget, Side
 from services.scheduler.jobs import JobLedger
 from services.scheduler.ready import Ready, Standing
 from services.scheduler.recrawls import Recrawls
-from services.scheduler.rows import NOWHERE, Flight, HostRow, Rows, UrlRow
+from services.scheduler.rows import NOWHERE, Bucket, Flight, HostRow, Rows, UrlRow
 
 _BURST = 128
 """Requests emitted by one event at most, so that no event takes long."""
 _LOOKS = 8
 """URLs that are looked at and left alone for one request at most, so that no event takes long."""
+_REMOVALS = 512
+"""Deleted URLs put away by one event at most, so that no event takes long."""
 _ALL_HANGS = 2
 """Windows that may be under way when what is under way hangs."""
 
@@ -34,6 +36,7 @@ class Dispatcher:
         self._accounts = accounts
         self._jobs = jobs
         self._recrawls = recrawls
+        self._removed = 0
         sacrificed = settings.sacrifice == "new"
         self._budget = Budget(
             settings.recrawl_share,
@@ -49,7 +52,10 @@ class Dispatcher:
     def dispatch(self, rows: Rows, now: float) -> list[FetchRequested]:
         """Requests for what can be fetched now, as far as the window has room."""
         requests: list[FetchRequested] = []
+        self._removed = 0
         for _ in range(_BURST):
+            if self._removed >= _REMOVALS:
+                break
             rooms = self._rooms()
             side = self._side(rooms)
             if side is None:
@@ -63,7 +69,7 @@ class Dispatcher:
             self._ready.place(host, now)
             if request is not None:
                 requests.append(request)
-            elif timeline.has_new(host):
+            elif timeline.has_new(host) and self._removed < _REMOVALS:
                 self._ready.rest(name, now + self._settings.tick)
         return requests
 
@@ -104,8 +110,9 @@ class Dispatcher:
         """With nothing else to do, the URL that is due next (A15), if not fetched just now."""
         name = self._ready.sleeper()
         host = rows.host(name) if name is not None else None
-        if host is None or host.not_before > now:
+        if host is None or host.paused or host.not_before > now:
             return []
+        self._removed = 0
         numbers = [number for number in host.buckets if not timeline.is_new(number)]
         number = min(numbers, key=lambda n: host.buckets[n].due, default=None)
         if number is None:
@@ -127,7 +134,7 @@ class Dispatcher:
         else:
             due = timeline.first_due(host, now)
             numbers = [] if due is None else [due]
-            if due is not None and host.not_before <= now:
+            if due is not None and host.not_before <= now and not host.buckets[due].fresh:
                 self._budget.late(now - max(host.buckets[due].due, host.not_before))
         for number in numbers:
             request = self._take(rows, host, number, now)
@@ -146,7 +153,18 @@ class Dispatcher:
         slept = 0
         while (found := timeline.peek(rows, host, number)) is not None:
             fingerprint, row = found
-            if looks and self._recrawls.sleeps(rows, host, fingerprint, row, now):
+            if deletion.holds(host, row):
+                if self._removed >= _REMOVALS:
+                    return None
+                self._removed += 1
+                before = self._accounts.state(host, fingerprint, row)
+                timeline.advance(rows, host, number)
+                if fingerprint not in host.flights:
+                    self._recrawls.forget(host, row)
+                    deletion.bury(rows, self._accounts, host, fingerprint, row, before=before)
+                continue
+            as_planned = not host.buckets[number].moved
+            if looks and as_planned and self._recrawls.sleeps(rows, host, fingerprint, row, now):
                 slept += 1
                 if slept == looks:
                     return None
@@ -154,8 +172,9 @@ class Dispatcher:
             rules = host.rules.get(row.job) or Rules(job=row.job)
             if row.stored or self._jobs.room(rules) or (row.listing and not self._jobs.full(rules)):
                 before = self._accounts.state(host, fingerprint, row)
+                bucket = host.buckets[number]
                 timeline.advance(rows, host, number)
-                request = self._request(host, fingerprint, row, rules, now)
+                request = self._request(host, fingerprint, row, rules, now, bucket=bucket)
                 self._accounts.move(host, before, "in_flight")
                 return request
             if not self._jobs.full(rules):
@@ -170,7 +189,14 @@ class Dispatcher:
         return None
 
     def _request(
-        self, host: HostRow, fingerprint: bytes, row: UrlRow, rules: Rules, now: float
+        self,
+        host: HostRow,
+        fingerprint: bytes,
+        row: UrlRow,
+        rules: Rules,
+        now: float,
+        *,
+        bucket: Bucket,
     ) -> FetchRequested:
         # Later than any earlier request of this URL, even if the clock was set back.
         scheduled = max(round(now, 3), round(row.scheduled + 0.001, 3))
@@ -178,7 +204,7 @@ class Dispatcher:
         counts = rules.max_pages is not None and not (row.stored or row.listing)
         counted = row.job if counts else ""
         probes = quarantine.holds(host, self._settings)
-        reason = "probe" if probes else _reason(row, now)
+        reason = "probe" if probes else _reason(row, bucket, now)
         flight = Flight(scheduled, lease_until, row.depth, counted, reason)
         self._accounts.take_off(host, fingerprint, flight)
         self._recrawls.handed += reason == "due"
@@ -204,11 +230,13 @@ class Dispatcher:
         )
 
 
-def _reason(row: UrlRow, now: float) -> Reason:
+def _reason(row: UrlRow, bucket: Bucket, now: float) -> Reason:
     if row.attempt:
         return "retry"
-    if timeline.is_new(row.bucket):
+    if timeline.is_new(row.bucket) or not row.outcome:
         # What was only ever a probe that failed is as new as before.
         new = not row.scheduled or (not row.fetched and row.outcome == Outcome.TRANSIENT)
         return "new" if new else "asked"
-    return "due" if row.due <= now else "idle"
+    if bucket.asked:
+        return "asked"
+    return "due" if row.due <= now or bucket.due <= now else "idle"

@@ -110,6 +110,8 @@ class Events:
         counts, detail = {}, {}
         if command.name == "status":
             counts = partition.status()
+        elif command.name != "explain":
+            counts = partition.command(command, rows, self._clock())
         else:
             now = self._clock()
             detail = partition.explain(command.host, command.fingerprint, rows, now)

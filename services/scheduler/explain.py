@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from services.common.records import PriceSet
 from services.common.settings import Scheduler
-from services.scheduler import pace, quarantine, timeline
+from services.scheduler import deletion, pace, quarantine, timeline
 from services.scheduler.policies import Policy, State
 from services.scheduler.rows import NOWHERE, Flight, HostRow, UrlRow
 
@@ -42,9 +42,13 @@ def explain(view: View, settings: Scheduler, now: float) -> dict[str, str]:
     if row is None and view.host is not None and 0 < settings.max_urls_per_host <= view.host.known:
         full = f"nothing: its host has all the {view.host.known} URLs it may have (host-full)"
         return {"state": "unknown", "waits for": full}
+    if row is None and view.host is not None and view.host.deleted:
+        prefixes = ", ".join(gone.prefix for gone in view.host.deleted)
+        waits = f"someone to find it; never, if it begins with {prefixes} (deleted)"
+        return {"state": "unknown", "waits for": waits}
     if row is None:
         return {"state": "unknown", "waits for": "someone to find it: no link led here yet"}
-    due = _planned(view) or row.due or _bucket_due(view)
+    due = _planned(view) or _due(view, row)
     facts = {
         "state": view.state or "unknown",
         "fetched as": row.url,
@@ -99,6 +103,7 @@ def _host(view: View, settings: Scheduler, now: float) -> dict[str, str]:
     facts = {
         "host's gap": _span(pace.gap(host, settings)),
         "host's back-off": _span(host.backoff) if host.backoff else "",
+        "host paused since": _time(host.paused),
         "host held back until": _time(host.not_before) if host.not_before > now else "",
         "host's mapping": _mapping(host, settings),
         "host silent since": _silence(host),
@@ -131,8 +136,9 @@ def _waits_for(view: View, settings: Scheduler, now: float) -> str:
     if view.flight is not None:
         until = _time(view.flight.lease_until)
         return f"its request ({view.flight.reason}) to be reported back, at most until {until}"
-    if row.bucket == NOWHERE:
-        return "nothing: its job has all its pages"
+    gone = _deleted(host, row.url, row.deleted) if host is not None else ""
+    if gone or row.bucket == NOWHERE:
+        return gone or "nothing: its job has all its pages"
     if host is None or not view.filed:
         return "nothing: it has lost its place, and gets one when it is found or reported again"
     bucket = host.buckets[row.bucket]
@@ -149,7 +155,7 @@ def _waits_for(view: View, settings: Scheduler, now: float) -> str:
 
 def _quarantine(host: HostRow, settings: Scheduler, now: float) -> str:
     """What a URL of a host in quarantine waits for; empty if it is in none."""
-    if not quarantine.holds(host, settings):
+    if host.paused or not quarantine.holds(host, settings):
         return ""
     if host.flights:
         return "its host's quarantine: a probe is under way"
@@ -158,6 +164,8 @@ def _quarantine(host: HostRow, settings: Scheduler, now: float) -> str:
 
 def _held_up(view: View, host: HostRow, row: UrlRow, settings: Scheduler, now: float) -> str:
     """What keeps a URL waiting that could have its turn; empty if nothing does."""
+    if host.paused:
+        return f"its host to be resumed: an operator paused it on {_time(host.paused)}"
     if host.not_before > now:
         return f"its host, held back until {_time(host.not_before)}"
     if len(host.flights) >= pace.window(host, settings):
@@ -169,9 +177,22 @@ def _held_up(view: View, host: HostRow, row: UrlRow, settings: Scheduler, now: f
     return ""
 
 
-def _bucket_due(view: View) -> float:
-    bucket = view.host.buckets.get(view.row.bucket) if view.host and view.row else None
-    return bucket.due if bucket is not None else 0.0
+def _due(view: View, row: UrlRow) -> float:
+    """When it is due; 0 if now or never."""
+    bucket = view.host.buckets.get(row.bucket) if view.host is not None else None
+    if bucket is None:
+        return row.due
+    return bucket.due if bucket.moved else row.due or bucket.due
+
+
+def _deleted(host: HostRow, url: str, at: float) -> str:
+    """Who keeps a URL from ever being fetched, and since when; empty if nobody does."""
+    gone = deletion.covering(host, url)
+    if at:
+        return f"nothing: it was deleted on {_time(at)}"
+    if gone is not None:
+        return f"nothing: what begins with {gone.prefix} was deleted on {_time(gone.at)}"
+    return ""
 
 
 def _time(at: float) -> str:

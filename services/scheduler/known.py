@@ -17,7 +17,8 @@ def wants_again(
     """Whether a known URL has to be filed as new (again); updates its row."""
     filed = timeline.is_filed(rows, host, admitted.fingerprint, row)
     flies = admitted.fingerprint in host.flights
-    waits_now = flies or (filed and timeline.is_new(row.bucket))
+    # One that was never asked for waits for its turn, be it on a later day.
+    waits_now = flies or (filed and (timeline.is_new(row.bucket) or not row.outcome))
     if admitted.moved and admitted.url != row.url and row.moves < _MAX_MOVES:
         # One under way is the redirect itself; its report files the target.
         row.url = admitted.url

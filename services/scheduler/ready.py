@@ -43,7 +43,8 @@ class Ready:
         self._clock: list[tuple[float, str]] = []
         self.pending: Counter[str] = Counter()
         """URLs with work to come, over all hosts: waiting, retrying, in_flight, due, and paused,
-        the first two of hosts that are held back; and how many hosts are in quarantine."""
+        the first two of hosts that are held back; and how many hosts are in quarantine or were
+        paused by an operator."""
         self.loads: Counter[str] = Counter()
         """`trial`: requests under way of hosts on trial. `uncrawled`: URLs that wait for their
         first fetch, but for those of hosts in quarantine."""
@@ -51,7 +52,8 @@ class Ready:
     def place(self, host: HostRow, now: float) -> None:
         """Sort the host in again after its row changed."""
         name = host.name
-        can_ask = len(host.flights) < pace.window(host, self._settings) and host.not_before <= now
+        has_room = len(host.flights) < pace.window(host, self._settings)
+        can_ask = has_room and host.not_before <= now and not host.paused
         standing = self._standing(host, now)
         pending = _pending(host, self._settings, now)
         due = timeline.first_due(host, now) is not None
@@ -106,6 +108,11 @@ class Ready:
         """The host that wakes first."""
         return self._clock[0][1] if self._clock else None
 
+    def names(self) -> set[str]:
+        """All hosts that have anything to wait for."""
+        queues = (queue for side in self._sides.values() for queue in side.values())
+        return set(self._wake).union(self._pending, *queues)
+
     def _set(self, side: Side, name: str, wanted: Standing | None) -> None:
         for standing, queue in self._sides[side].items():
             if standing == wanted:
@@ -142,8 +149,11 @@ class Ready:
 
 
 def _pending(host: HostRow, settings: Scheduler, now: float) -> dict[str, int]:
-    waiting, retrying = timeline.new_count(host), timeline.retry_count(host)
+    waiting = timeline.new_count(host) + timeline.fresh_count(host)
+    retrying = timeline.retry_count(host)
     paused = {"paused": waiting + retrying, "in_flight": len(host.flights)}
+    if host.paused:
+        return {**paused, "hosts_paused": 1}
     if quarantine.holds(host, settings):
         return {**paused, "hosts_quarantined": 1}
     patience = _SOON if host.incidents <= _INCIDENTS else 0.0

@@ -97,6 +97,11 @@ class Recrawls:
         outcomes.fail(row, self._settings, now, retry=True)
         self.plan.join(host, row)
 
+    def forget(self, host: HostRow, row: UrlRow) -> None:
+        """The URL is deleted: it is planned no more."""
+        self.plan.leave(host, row)
+        row.interval, row.plan = 0.0, b""
+
     def sleeps(
         self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float
     ) -> bool:

@@ -17,7 +17,7 @@ NEW_FIRST, NEW, NEW_LAST = -2, 0, -3
 """Buckets of URLs that wait for their turn now, never fetched or asked for by a job, by
 priority. Numbers above are those of buckets with a due time."""
 NOWHERE = -1
-"""Bucket of URLs that wait for nothing: their job has all the pages it may have."""
+"""Bucket of URLs that wait for nothing: their job has all its pages, or they are deleted."""
 
 
 class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
@@ -60,6 +60,8 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     """Above 0: it was first known as a sitemap; see `UrlDiscovered`."""
     listing: bool = False
     """A sitemap or feed, by what was read or is expected: no page, whatever its job may store."""
+    deleted: float = 0.0
+    """When an operator deleted this one URL; 0 if nobody did. See deletion.py."""
 
 
 class Bucket(msgspec.Struct, array_like=True):
@@ -72,6 +74,12 @@ class Bucket(msgspec.Struct, array_like=True):
     """Entries whose URL has moved elsewhere since."""
     retry: bool = False
     """Its URLs failed and are tried again soon: they count as pending."""
+    moved: bool = False
+    """An operator has set its due time; that of its URLs' rows counts no more."""
+    asked: bool = False
+    """An operator asked for its URLs now."""
+    fresh: bool = False
+    """Its URLs were never fetched, and too many to be due at once: see overflow.py."""
 
     @property
     def count(self) -> int:
@@ -113,6 +121,24 @@ class Mapping(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
     """When the newest that counts was fetched."""
     until: float = 0.0
     """The mapping holds until then, as it was told; 0: not confirmed often enough."""
+
+
+class Deleted(msgspec.Struct, array_like=True, frozen=True):
+    """URLs of a host that an operator deleted, known and yet to be found."""
+
+    prefix: str
+    """How their paths begin."""
+    at: float
+    """When, in epoch seconds."""
+
+
+class Sweep(msgspec.Struct, array_like=True, frozen=True):
+    """A `move` that not all hosts have obeyed yet; see sweep.py and `Command`."""
+
+    id: str
+    due_from: float
+    due_to: float | None
+    at: float
 
 
 class Silence(msgspec.Struct, array_like=True):
@@ -169,6 +195,14 @@ class HostRow(msgspec.Struct, array_like=True, kw_only=True):
     """URLs in that sum."""
     priorities: float = 0.0
     """Sum of their priorities."""
+    deleted: list[Deleted] = []
+    """What of it is never to be fetched again; a short list."""
+    paused: float = 0.0
+    """Since when an operator wants nothing of it handed out; 0: not paused."""
+    obeyed: list[str] = []
+    """Ids of the last commands about it as a whole, newest last: they may come again."""
+    sweeps: list[Sweep] = []
+    """Of a partition's own row only."""
 
 
 class Tables(Protocol):
@@ -236,6 +270,11 @@ class Rows:
         self._urls[fingerprint] = row
         self._dirty_urls.add(fingerprint)
 
+    def delete_url(self, fingerprint: bytes) -> None:
+        """Remove the row when the event ends."""
+        self._urls[fingerprint] = None
+        self._dirty_urls.add(fingerprint)
+
     def save_host(self, row: HostRow) -> None:
         """Write the row when the event ends."""
         self._hosts[row.name] = row
@@ -260,7 +299,10 @@ class Rows:
         for name in self._dirty_hosts:
             self._tables.hosts[name.encode()] = _encode(self._hosts[name])
         for fingerprint in self._dirty_urls:
-            self._tables.urls[fingerprint] = _encode(self._urls[fingerprint])
+            if self._urls[fingerprint] is None:
+                self._tables.urls.pop(fingerprint, None)
+            else:
+                self._tables.urls[fingerprint] = _encode(self._urls[fingerprint])
         self._dirty_chunks.clear()
         self._dirty_hosts.clear()
         self._dirty_urls.clear()

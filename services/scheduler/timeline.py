@@ -63,16 +63,24 @@ def file_now(rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow) -> None
 
 
 def file_at(
-    rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, *, due: float, retry: bool
+    rows: Rows,
+    host: HostRow,
+    fingerprint: bytes,
+    row: UrlRow,
+    *,
+    due: float,
+    retry: bool,
+    fresh: bool = False,
 ) -> None:
     """Let the URL wait in the bucket that comes due at `due`, a `slot`."""
     for number, bucket in host.buckets.items():
-        if not is_new(number) and bucket.due == due and bucket.retry == retry:
+        kind = (bucket.due, bucket.retry, bucket.fresh)
+        if not is_new(number) and kind == (due, retry, fresh):
             break
     else:
         number = host.next_bucket
         host.next_bucket += 1
-        host.buckets[number] = Bucket(due=due, retry=retry)
+        host.buckets[number] = Bucket(due=due, retry=retry, fresh=fresh)
     _append(rows, host, number, fingerprint, row)
 
 
@@ -131,6 +139,13 @@ def advance(rows: Rows, host: HostRow, number: int) -> None:
         rows.save_chunk(_key(host, number, bucket.read - 1), b"")
 
 
+def leave(host: HostRow, row: UrlRow) -> None:
+    """The URL waits no more where its row says; does not change the row."""
+    left = host.buckets.get(row.bucket)
+    if left is not None and left.read <= row.position < left.write:
+        left.stale += 1
+
+
 def first_due(host: HostRow, now: float) -> int | None:
     """The bucket that has been due longest, None if none is."""
     ready = [
@@ -182,6 +197,11 @@ def retry_count(host: HostRow) -> int:
     return sum(bucket.count for bucket in host.buckets.values() if bucket.retry)
 
 
+def fresh_count(host: HostRow) -> int:
+    """URLs that were never fetched and wait for a later day."""
+    return sum(bucket.count for bucket in host.buckets.values() if bucket.fresh)
+
+
 def _new(host: HostRow) -> list[Bucket]:
     return [bucket for number, bucket in host.buckets.items() if is_new(number)]
 
@@ -192,9 +212,7 @@ def _append(rows: Rows, host: HostRow, number: int, fingerprint: bytes, row: Url
     # What lies past `write` is left from a crash; it is written over.
     chunk = rows.chunk(key)[: bucket.write % CHUNK * _ID].ljust(bucket.write % CHUNK * _ID, b"\0")
     rows.save_chunk(key, chunk + fingerprint)
-    left = host.buckets.get(row.bucket)
-    if left is not None and left.read <= row.position < left.write:
-        left.stale += 1
+    leave(host, row)
     row.bucket, row.position = number, bucket.write
     bucket.write += 1
 

@@ -14,6 +14,7 @@ import pytest
 
 from services.common.settings import Settings
 from services.common.topics import ALL
+from services.common.urls import parse
 from services.local.demo import DemoWeb, Running, expected
 
 ROOT = Path(__file__).parents[2]
@@ -211,3 +212,32 @@ def test_ctrl_c_ends_a_crawl_within_seconds_and_leaves_nothing(
     assert "Traceback" not in rest
     _, alive = psutil.wait_procs(started, timeout=PATIENCE)
     assert alive == []
+
+
+def test_an_operators_commands_reach_the_scheduler(up: Finished, web: Running) -> None:
+    """A6, A7: each is answered with what it did, and `explain` and `status` show it."""
+    url, host = web.seeds[0], parse(web.seeds[0]).host
+
+    def schedule(*words: str) -> dict[str, int]:
+        done = up("schedule", *words, "--json")
+        assert done.returncode == 0, done.stderr
+        counts: dict[str, int] = json.loads(done.stdout)
+        return counts
+
+    def waits_for() -> str:
+        told: str = json.loads(up("explain", url, "--json").stdout)["scheduler"]["waits for"]
+        return told
+
+    assert schedule("pause", "--host", host) == {"hosts_paused": 1}
+    assert json.loads(up("status", "--json").stdout)["hosts_paused"] == 1
+    assert schedule("move", "--host", host, "--at", "2001-01-01")["urls_moved"] > 0
+    assert waits_for().startswith("its host to be resumed")
+    assert schedule("delete", url) == {"deleted": 1}
+    assert schedule("delete", "--prefix", f"http://{host}/never/")["prefixes_deleted"] == 1
+    assert "deleted" in waits_for()
+    assert schedule("undelete", url) == {"undeleted": 1}
+    assert schedule("boost", url, "2") == {"boosted": 1}
+    assert schedule("recrawl", url) == {"asked": 1}
+    assert schedule("resume", "--host", host) == {"hosts_resumed": 1}
+    nothing = up("schedule", "delete")
+    assert (nothing.returncode, "name one URL" in nothing.stderr) == (2, True)

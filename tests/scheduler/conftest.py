@@ -8,6 +8,7 @@ import pytest
 
 from services.common.records import (
     AdmittedUrl,
+    Command,
     CrawlReported,
     FetchRequested,
     HostUpdated,
@@ -66,6 +67,7 @@ class Desk:
         self.tables = DictTables()
         self.jobs = JobLedger()
         self.now = START
+        self.commands = 0
         self.under_way: list[FetchRequested] = []
         self.told: list[HostUpdated] = []
         """What others were told of hosts."""
@@ -123,6 +125,26 @@ class Desk:
         ]
         rows = Rows(self.tables)
         return self._done(rows, self.partition.report(event, rows, self.now, replay=replay))
+
+    def command(
+        self, name: str, host: str = "h.test", url: str = "", **fields: object
+    ) -> dict[str, int]:
+        """What an operator is answered; `fields` as of `Command`."""
+        self.commands += 1
+        made = {
+            "id": f"{self.commands}",
+            "name": name,
+            "asked_at": self.now,
+            "host": host,
+            "fingerprint": fingerprint(url) if url else b"",
+        }
+        return self.obey(msgspec.convert({**made, **fields}, Command))
+
+    def obey(self, command: Command) -> dict[str, int]:
+        rows = Rows(self.tables)
+        done = self.partition.command(command, rows, self.now)
+        rows.flush()
+        return done
 
     def tick(self, seconds: float = 0.0) -> list[FetchRequested]:
         self.now += seconds

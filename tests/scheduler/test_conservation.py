@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.common.records import Outcome, Rules
+from services.common.records import Command, Outcome, Rules
+from services.common.urls import fingerprint
 from services.scheduler.audit import check
 from services.scheduler.policies import State
 from services.scheduler.rows import decode_url
@@ -28,7 +29,37 @@ steps = st.one_of(
     st.tuples(st.just("restart")),
     st.tuples(st.just("job"), st.integers(0, 3)),
     st.tuples(st.just("price"), st.sampled_from([1.0, 5e4, 5e6])),
+    st.tuples(
+        st.just("command"),
+        st.sampled_from(["delete", "undelete", "boost", "recrawl"]),
+        st.sampled_from(HOSTS),
+        st.integers(0, 30),
+        st.sampled_from([0.0, 0.5, 1.0]),
+    ),
+    st.tuples(
+        st.just("host command"),
+        st.sampled_from(["delete", "undelete", "pause", "resume", "move", "recrawl"]),
+        st.sampled_from(HOSTS),
+        st.sampled_from(["", "/1", "/2"]),
+        st.sampled_from([0.0, 100.0, 50 * 86_400.0]),
+    ),
+    st.tuples(st.just("command again"), st.integers(0, 100)),
 )
+
+
+def operate(d: Any, step: tuple[Any, ...], sent: list[Command]) -> None:  # noqa: ANN401 - the fixture's Desk
+    """An operator's step; `sent`: the commands so far."""
+    ids = {"id": f"{len(sent)}", "asked_at": d.now}
+    match step:
+        case ("command", name, host, number, weight):
+            key = fingerprint(f"http://{host}/{number}")
+            sent.append(Command(**ids, name=name, host=host, fingerprint=key, weight=weight))
+            d.obey(sent[-1])
+        case ("host command", name, host, prefix, later):
+            sent.append(Command(**ids, name=name, host=host, prefix=prefix, at=d.now + later))
+            d.obey(sent[-1])
+        case ("command again", pick) if sent:
+            d.obey(sent[pick % len(sent)])
 
 
 @settings(
@@ -38,8 +69,16 @@ steps = st.one_of(
 def test_every_url_stays_in_one_place_and_one_state(
     desk: Callable[..., Any], plan: list[tuple[Any, ...]]
 ) -> None:
-    d = desk(host_window=3, partition_window=5, bucket_width=10, max_attempts=3, retry_base=5)
+    d = desk(
+        host_window=3,
+        partition_window=5,
+        bucket_width=10,
+        max_attempts=3,
+        retry_base=5,
+        max_new_per_host=4,
+    )
     reports: list[Any] = []
+    commands: list[Any] = []
     rules = Rules()
     for step in plan:
         match step:
@@ -60,6 +99,8 @@ def test_every_url_stays_in_one_place_and_one_state(
                 d.set_price(price)
             case ("job", number):
                 rules = Rules(job=f"job-{number}", fresh_after=d.now)
+            case _:
+                operate(d, step, commands)
         assert d.homeless() == []
         status = d.status()
         assert status["known"] == len(d.tables.urls)

@@ -1,4 +1,4 @@
-"""Asks partitions of the scheduler something and collects the answers."""
+"""Asks partitions of the scheduler something, or tells them, and collects the answers."""
 
 import time
 from types import TracebackType
@@ -61,16 +61,9 @@ class Commander:
             Retry: not all partitions answered in time.
             Stop: there are no topics, or the cluster refuses.
         """
-        try:
-            count = self._begin()
-            command = records.Command(id=uuid4().hex, name="status", asked_at=time.time())
-            value = codec.encode(topics.COMMANDS, command)
-            for partition in range(count):
-                self._producer.produce(self._commands, value, partition=partition)
-            self._producer.flush(timeout)
-            return self._collect(command.id, count, time.monotonic() + timeout)
-        except KafkaException as error:
-            raise admin.mapped(self._settings, error.args[0]) from error
+        return self.send(
+            records.Command(id=uuid4().hex, name="status", asked_at=time.time()), timeout
+        )
 
     def explain(
         self, host: str, fingerprint: bytes, timeout: float = TIMEOUT
@@ -81,19 +74,35 @@ class Commander:
             Retry: it did not answer in time.
             Stop: there are no topics, or the cluster refuses.
         """
+        command = records.Command(
+            id=uuid4().hex,
+            name="explain",
+            asked_at=time.time(),
+            host=host,
+            fingerprint=fingerprint,
+        )
+        return self.send(command, timeout)[0]
+
+    def send(
+        self, command: records.Command, timeout: float = TIMEOUT
+    ) -> list[records.CommandResult]:
+        """To the partition of its host, or to all if it names none; their answers.
+
+        Raises:
+            Retry: not all answered in time. They may still do it; it does no harm twice.
+            Stop: there are no topics, or the cluster refuses.
+        """
         try:
-            self._begin()
-            command = records.Command(
-                id=uuid4().hex,
-                name="explain",
-                asked_at=time.time(),
-                host=host,
-                fingerprint=fingerprint,
-            )
+            count = self._begin()
             value = codec.encode(topics.COMMANDS, command)
-            self._producer.produce(self._commands, value, key=host)
+            if command.host:
+                count = 1
+                self._producer.produce(self._commands, value, key=command.host)
+            else:
+                for partition in range(count):
+                    self._producer.produce(self._commands, value, partition=partition)
             self._producer.flush(timeout)
-            return self._collect(command.id, 1, time.monotonic() + timeout)[0]
+            return self._collect(command.id, count, time.monotonic() + timeout)
         except KafkaException as error:
             raise admin.mapped(self._settings, error.args[0]) from error
 
