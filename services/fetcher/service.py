@@ -12,6 +12,7 @@ from services.common import codec, metrics
 from services.common.errors import Stop
 from services.common.kafka import Incoming, Producer
 from services.common.kafka.partitions import partition_of
+from services.common.records import FetchCompleted, FetchRequested
 from services.common.settings import Settings
 from services.common.topics import FETCH_COMPLETED, FETCH_REQUESTED, Topic
 from services.fetcher.download import Download
@@ -19,7 +20,6 @@ from services.fetcher.host_rules import NO_RULES, HostRules, parse
 from services.fetcher.protocols.registry import load, load_modules
 
 if TYPE_CHECKING:
-    from services.common.records import FetchCompleted, FetchRequested
     from services.fetcher.protocols.port import Protocol
 
 
