@@ -39,6 +39,10 @@ class Outcome(StrEnum):
     """Our own rules say no: private address, body too large, content type, protocol."""
 
 
+HANDED_OVER = "handed-over"
+"""Reason of a `transient` outcome that says nothing of the site or the URL: nothing was sent."""
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """The base of all topic records; `v` is the schema version."""
 

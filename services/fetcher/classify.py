@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from services.common.records import Outcome
+from services.common.records import HANDED_OVER, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ FAILURES = {
         Verdict(Outcome.TRANSIENT, "browser-timeout"),
         Verdict(Outcome.TRANSIENT, "robots-unreachable"),
         Verdict(Outcome.TRANSIENT, "held-back"),
+        Verdict(Outcome.TRANSIENT, HANDED_OVER),
         Verdict(Outcome.TRANSIENT, "internal"),
     )
 }

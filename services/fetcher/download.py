@@ -14,7 +14,7 @@ import msgspec
 import zstandard
 
 from services.common import metrics, urls
-from services.common.records import FetchCompleted, FetchRequested
+from services.common.records import HANDED_OVER, FetchCompleted, FetchRequested
 from services.common.settings import Settings
 from services.fetcher import core, groups, robots_facts
 from services.fetcher.announced import Announced
@@ -130,6 +130,18 @@ class Download:
         except TimeoutError:
             metrics.requests_expired.inc()
             return None
+
+    def give_back(self, request: FetchRequested) -> FetchCompleted | None:
+        """The report on a request that another fetcher had before us; None if its lease is over.
+
+        What the host asked of the other one, we do not know; the scheduler does.
+        """
+        now = self._clock()
+        if core.lease_left(request, now) <= 0:
+            metrics.requests_expired.inc()
+            return None
+        fetch = core.Fetch(request=request, fetcher=self._fetcher, started_at=now)
+        return _counted(core.refused(fetch, FAILURES[HANDED_OVER]))
 
     async def _fetched(self, fetch: core.Fetch, url: urls.Url, since: float) -> FetchCompleted:
         """Raises TimeoutError if the lease is over before the turn comes, and HeldBack."""

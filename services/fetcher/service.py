@@ -12,6 +12,7 @@ from services.common import codec, metrics
 from services.common.errors import Stop
 from services.common.kafka import Incoming, Producer
 from services.common.kafka.partitions import partition_of
+from services.common.records import FetchCompleted, FetchRequested
 from services.common.settings import Settings
 from services.common.topics import FETCH_COMPLETED, FETCH_REQUESTED, Topic
 from services.fetcher.download import Download
@@ -19,7 +20,6 @@ from services.fetcher.host_rules import NO_RULES, HostRules, parse
 from services.fetcher.protocols.registry import load, load_modules
 
 if TYPE_CHECKING:
-    from services.common.records import FetchRequested
     from services.fetcher.protocols.port import Protocol
 
 
@@ -67,6 +67,9 @@ class Fetcher:
         assert self._download is not None  # noqa: S101 - the runtime opens before it handles
         assert message.value is not None  # noqa: S101 - the runtime's promise
         request: FetchRequested = codec.decode(FETCH_REQUESTED, message.value)
+        if message.inherited:
+            await self._report(request, self._download.give_back(request))
+            return
         if not request.group and not self._download.is_late(request):
             group = await self._download.group(request)
             request = msgspec.structs.replace(request, group=group)
@@ -77,7 +80,9 @@ class Fetcher:
                     FETCH_REQUESTED, request, key=request.host, partition=partition
                 )
                 return
-        completed = await self._download.run(request, since=message.since)
+        await self._report(request, await self._download.run(request, since=message.since))
+
+    async def _report(self, request: FetchRequested, completed: FetchCompleted | None) -> None:
         if completed is not None:
             await self._producer.send(FETCH_COMPLETED, completed, key=request.host)
 

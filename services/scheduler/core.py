@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from services.common.records import (
+    HANDED_OVER,
     AdmittedUrl,
     Command,
     CrawlReported,
@@ -315,7 +316,8 @@ class Partition:
         if held != quarantine.holds(host, self._settings):
             self.updated[host.name] = host_facts(host, self._settings, now)
         # A request that was given back unsent says nothing of its page.
-        spared = event.reason == "held-back" or quarantine.spares(host, event, self._settings)
+        unsent = event.reason in {"held-back", HANDED_OVER}
+        spared = unsent or quarantine.spares(host, event, self._settings)
         if spared:
             row.scheduled, row.outcome = event.scheduled_at, event.outcome.value
         else:

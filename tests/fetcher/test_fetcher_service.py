@@ -12,6 +12,7 @@ from services.common.records import FetchRequested, Rules
 from services.common.settings import Fetcher as Own
 from services.common.settings import Kafka, Settings
 from services.common.topics import FETCH_REQUESTED
+from services.fetcher.download import Download
 from services.fetcher.service import Fetcher
 
 
@@ -50,6 +51,28 @@ async def test_it_is_ready_only_when_open_and_leaves_what_it_cannot_use() -> Non
                 await service.handle(message(b"\xff"))
         finally:
             await service.close()
+
+
+async def test_what_another_fetcher_let_go_is_given_back_unless_its_lease_is_over() -> None:
+    """D6: the other one may know of a Retry-After; the scheduler does."""
+    asked = FetchRequested(
+        url="http://127.0.0.1/",
+        fingerprint=b"\0" * 16,
+        host="127.0.0.1",
+        rules=Rules(),
+        depth=0,
+        reason="new",
+        scheduled_at=0,
+        lease_until=1000,
+        gap=0,
+    )
+    now = 900.0
+    download = Download(Settings(), {}, version="0", fetcher="m/1", clock=lambda: now)
+    given = download.give_back(asked)
+    assert given is not None
+    assert (given.outcome, given.reason, given.retry_after) == ("transient", "handed-over", None)
+    now = 1100.0
+    assert download.give_back(asked) is None
 
 
 @pytest.mark.parametrize("text", [None, "[[rule]]\nhosts = 1"])

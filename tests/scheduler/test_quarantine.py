@@ -206,3 +206,13 @@ def test_whatever_the_host_does_nothing_is_lost_and_all_is_fetched_in_the_end(
             silent(d, request)
         assert d.homeless() == []
     assert fetched == set(URLS)
+
+
+def test_a_request_that_was_handed_over_costs_no_attempt_and_goes_out_again(desk: Make) -> None:
+    """Nothing was sent, so it says nothing of the URL or the host."""
+    d = desk(host_window=1, retry_base=1.0, max_attempts=2)
+    d.admit(URLS[0])
+    for _ in range(5):
+        silent(d, next_request(d, limit=1), reason="handed-over")
+        assert d.row(URLS[0]).attempt == 0
+    assert next_request(d, limit=1).url == URLS[0]

@@ -70,6 +70,8 @@ class Consumer:
         self._release = release
         self._since: dict[Place, float] = {}
         """When each partition became ours, by the monotonic clock."""
+        self._inherited: dict[Place, int] = {}
+        """Where a partition ended that another let go, when it became ours."""
         self._lock = threading.Lock()
         """Held around every use of `_hand`."""
         self._closing = threading.Event()
@@ -244,6 +246,7 @@ class Consumer:
             value=taken[1],
             timestamp=timestamp,
             since=self._since.get((name, number), 0.0),
+            inherited=taken[0] < self._inherited.get((name, number), 0),
         )
 
     def _expire(self, wall: float) -> None:
@@ -332,6 +335,8 @@ class Consumer:
         """Read what the last owner left on record, and put ourselves there, before any record."""
         if not assigned:
             return
+        for each in _places(assigned):
+            self._inherited.pop(each, None)
         try:
             for place in consumer.committed(assigned, timeout=ASK_WITHIN):
                 self._marked(consumer, place)
@@ -346,10 +351,12 @@ class Consumer:
             raise KafkaException(place.error)
         found = marks.read(place.metadata if place.offset >= 0 else None)
         base, end = place.offset, None
-        if base < 0 or found.owner not in {"", self._owner}:
+        if base < 0 or found.owner != self._owner:
             first, end = consumer.get_watermark_offsets(place, timeout=ASK_WITHIN)
             base = first if base < 0 else base
         mark, died = marks.taken_over(found, self._owner, base, end)
+        if end is not None and place.offset >= 0 and marks.harmless(found):
+            self._inherited[place.topic, place.partition] = end
         topic = self._topics[place.topic].name
         if died:
             metrics.deaths.labels(topic).inc()

@@ -18,3 +18,5 @@ class Incoming:
     timestamp: float
     since: float = float("-inf")
     """When its partition became ours, by the monotonic clock; another had it before, perhaps."""
+    inherited: bool = False
+    """Whether another consumer, which gave its partition up in order, may have had it in hand."""

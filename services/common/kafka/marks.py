@@ -75,6 +75,11 @@ def moved_on(mark: Mark, position: int) -> Mark:
     return mark
 
 
+def harmless(mark: Mark) -> bool:
+    """Whether the partition was let go in order, and no record in it is suspected of anything."""
+    return not (mark.owner or mark.deaths or mark.fatal)
+
+
 def let_go(mark: Mark) -> Mark:
     """The mark when the partition is given up in order."""
     return replace(mark, owner="", trying=None)

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -140,3 +141,18 @@ def test_every_killer_is_found_after_few_deaths_and_nobody_else(
     assert world.letters == killers
     assert world.done == set(every) - killers
     assert world.deaths["all"] <= most
+
+
+@pytest.mark.parametrize(
+    ("mark", "harmless"),
+    [
+        (Mark(), True),
+        (Mark(owner="a"), False),
+        (Mark(deaths=1, until=9), False),
+        (Mark(fatal={3: 1}), False),
+    ],
+)
+def test_only_what_was_let_go_in_order_and_is_not_suspected_is_harmless(
+    mark: Mark, harmless: bool
+) -> None:
+    assert marks.harmless(mark) is harmless
