@@ -5,7 +5,7 @@ import signal
 
 import typer
 
-from services.cli import ask, audit, crawl, demo, explain, run, schema, up
+from services.cli import ask, audit, crawl, demo, explain, rebuild, run, schema, up
 
 app = typer.Typer(
     name="recrawl",
@@ -33,6 +33,7 @@ for command in (
     ask.page,
     explain.explain,
     audit.audit,
+    rebuild.rebuild_schedule,
     schema.topics,
     schema.migrate,
     run.run,

@@ -119,6 +119,32 @@ class UrlDiscovered(Record, frozen=True, kw_only=True):
     """Above 0: the links are sitemaps, named by robots.txt (1) or an index (one more than its)."""
 
 
+class Past(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of a URL's fetches from elsewhere: from Cassandra, or from another crawler."""
+
+    outcome: Outcome = Outcome.OK
+    """Of the newest fetch."""
+    scheduled_at: float
+    """When that was asked for; a scheduler that knows of a later one leaves this aside."""
+    fetched_at: float = 0.0
+    """Newest success; 0 for none."""
+    changed_at: float = 0.0
+    """Newest success that found the page new or changed."""
+    interval: float = 0.0
+    """Seconds from the newest success to the next fetch; 0: as the policy begins."""
+    plan: bytes = b""
+    """What the recrawl policy remembers; empty: as it begins."""
+    attempt: int = 0
+    """Failures in a row since the newest success."""
+    etag: str | None = None
+    last_modified: str | None = None
+    body_digest: bytes | None = None
+    """Digests of what is stored in Cassandra."""
+    text_digest: bytes | None = None
+    size: int = 0
+    """Octets of the body last received."""
+
+
 class AdmittedUrl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One URL that may be crawled."""
 
@@ -137,6 +163,9 @@ class AdmittedUrl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """As in `Link`, like those below; hints, never facts."""
     changefreq: str = ""
     site_priority: float | None = None
+    past: Past | None = None
+    """Its history, from `recrawl rebuild-schedule` or `recrawl import`: it waits for its next
+    time and is not new."""
 
 
 class UrlAdmitted(Record, frozen=True, kw_only=True):
@@ -341,15 +370,15 @@ class PriceSet(Record, frozen=True, kw_only=True):
 class Command(Record, frozen=True, kw_only=True):
     """An operator's command; without a key it goes to every partition.
 
-    `explain` is for the partition of `host` alone, which is its key.
+    `explain` and `heal` are for the partition of `host` alone, which is its key.
     """
 
     id: str
-    name: Literal["status", "explain"]
+    name: Literal["status", "explain", "heal"]
     asked_at: float
     host: str = ""
     fingerprint: bytes = b""
-    """The URL to explain."""
+    """The URL to explain, or to give its place in the timeline back if that is lost."""
 
 
 class CommandResult(Record, frozen=True, kw_only=True):

@@ -27,6 +27,8 @@ class Fault(NamedTuple):
     where: str
     """The URL, or the host."""
     detail: str
+    fingerprint: bytes = b""
+    """Of an orphan whose place can be given back; empty otherwise."""
 
 
 @dataclass(slots=True)
@@ -134,7 +136,8 @@ class _Check:
             self._over_limit += 1
             self._count(fingerprint, row, "over_limit")
         else:
-            self._fault("orphan", row.url, f"not in its bucket {row.bucket} at {row.position}")
+            detail = f"not in its bucket {row.bucket} at {row.position}"
+            self._audit.faults.append(Fault("orphan", row.url, detail, fingerprint))
 
     def _count(self, fingerprint: bytes, row: UrlRow, state: str) -> None:
         found = classed(state)

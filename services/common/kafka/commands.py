@@ -2,7 +2,7 @@
 
 import time
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 from uuid import uuid4
 
 import confluent_kafka
@@ -81,11 +81,25 @@ class Commander:
             Retry: it did not answer in time.
             Stop: there are no topics, or the cluster refuses.
         """
+        return self._of_url("explain", host, fingerprint, timeout)
+
+    def heal(self, host: str, fingerprint: bytes, timeout: float = TIMEOUT) -> bool:
+        """Let a URL be given its place back if that is lost; whether it was.
+
+        Raises:
+            Retry: the scheduler did not answer in time.
+            Stop: there are no topics, or the cluster refuses.
+        """
+        return bool(self._of_url("heal", host, fingerprint, timeout).result.get("healed"))
+
+    def _of_url(
+        self, name: Literal["explain", "heal"], host: str, fingerprint: bytes, timeout: float
+    ) -> records.CommandResult:
         try:
             self._begin()
             command = records.Command(
                 id=uuid4().hex,
-                name="explain",
+                name=name,
                 asked_at=time.time(),
                 host=host,
                 fingerprint=fingerprint,
