@@ -5,7 +5,7 @@ import signal
 
 import typer
 
-from services.cli import ask, audit, crawl, demo, explain, rebuild, run, schema, up
+from services.cli import ask, audit, crawl, demo, explain, import_urls, rebuild, run, schema, up
 
 app = typer.Typer(
     name="recrawl",
@@ -39,3 +39,4 @@ for command in (
     run.run,
 ):
     app.command()(command)
+app.command("import")(import_urls.import_urls)
