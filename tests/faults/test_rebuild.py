@@ -124,7 +124,8 @@ def _lose_all(settings: Settings) -> None:
     shutil.rmtree(settings.scheduler.data_dir)
     names = _changelogs(settings)
     assert len(names) == 3
-    for deleted in admin.connect(settings.kafka).delete_topics(names).values():
+    client = admin.connect(settings.kafka)  # it must outlive what it is asked for
+    for deleted in client.delete_topics(names).values():
         deleted.result()
     _until(lambda: not _changelogs(settings), "the changelogs are deleted")
 

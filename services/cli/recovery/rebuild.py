@@ -13,6 +13,7 @@ from operator import attrgetter
 
 from services.cli.recovery.batches import Batches
 from services.cli.recovery.job_rules import JobRules
+from services.cli.recovery.outlinks import discovered
 from services.cli.recovery.sink import Sink
 from services.cli.recovery.stored_url import Row, StoredUrl, stored_url
 from services.common import topics
@@ -25,7 +26,6 @@ from services.common.urls import KNOWN, parse
 from services.frontier.core import admit_seed
 from services.frontier.service import limits_of
 from services.parser import store, tables
-from services.parser.discoveries import group
 from services.scheduler import policies
 
 SLICES = 64
@@ -117,7 +117,7 @@ class Rebuild:
             key = known.host, known.fingerprint
             links = await store.latest_links(self._cassandra, *key) or []
         at = known.past.fetched_at
-        found, _ = group(links, source=known.url, rules=rules, depth=depth, found_at=at)
+        found = discovered(links, source=known.url, rules=rules, depth=depth, found_at=at)
         for record in found:
             self.told["links"] += len(record.links)
             await self._sink.send(topics.URL_DISCOVERED, record, record.host)
