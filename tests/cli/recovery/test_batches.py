@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from services.cli.recovery.batches import MOST, Batches
 from services.cli.recovery.job_rules import JobRules
 from services.common import codec, topics
-from services.common.records import AdmittedUrl, Rules
+from services.common.records import AdmittedUrl, Rules, UrlAdmitted
 from services.common.urls import fingerprint, parse
 
 
@@ -18,7 +18,7 @@ def test_each_url_comes_out_once_in_a_record_that_fits(
     given_urls: list[tuple[str, int]], held: int
 ) -> None:
     batches = Batches(20_000, held)
-    records = []
+    records: list[UrlAdmitted] = []
     for number, (host, length) in enumerate(given_urls):
         url = f"https://{host}.test/{number}/{'x' * length}"
         records += batches.add(host, Rules(), AdmittedUrl(url=url, fingerprint=fingerprint(url)))
