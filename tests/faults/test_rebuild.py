@@ -1,5 +1,6 @@
 """The scheduler's state is lost for good, and made anew from Cassandra (A9, F2)."""
 
+import gzip
 import os
 import shutil
 import subprocess
@@ -78,6 +79,26 @@ def test_a_lost_schedule_is_rebuilt_from_cassandra(own: Settings, web: Running) 
         newest = stored.outcomes(own.cassandra, JOB)
         assert newest.keys() == before.keys()
         _sound(own)
+
+
+def test_known_urls_are_imported(own: Settings, web: Running, tmp_path: Path) -> None:
+    """They wait for their time; what cannot be used is kept with its reason."""
+    file, bad = tmp_path / "known.jsonl.gz", tmp_path / "bad"
+    home = web.web.home(0)
+    lines = [f'{{"url": "{home}known/{n}", "fetched_at": {time.time():.0f}}}' for n in range(150)]
+    with gzip.open(file, "wt") as out:
+        out.write("\n".join([*lines, "mailto:a@example.org", "", lines[0]]))
+    assert web.log_path is not None
+    asked = web.log_path.read_bytes()
+    with pipeline(own, print):
+        told = _run(own, "import", str(file), "--job", JOB, "--rejects", str(bad))
+        assert "153 lines: 151 URLs sent" in told
+        assert "1 refused (scheme 1)" in told
+        assert bad.read_text() == "scheme\tmailto:a@example.org\n"
+        _until(lambda: _status(own)["known"] == len(lines), "all URLs are known")
+        _sound(own)
+        assert _status(own)["ok"] == len(lines)
+        assert web.log_path.read_bytes() == asked, "none is due"
 
 
 def test_orphans_get_their_place_back(own: Settings, web: Running) -> None:

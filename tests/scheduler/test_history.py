@@ -117,3 +117,21 @@ def test_what_is_overdue_is_spread() -> None:
     half = settings.first_interval / 2
     assert max(dues) <= START + half
     assert 0.4 < sum(due < START + half / 2 for due in dues) / 1000 < 0.6
+
+
+def test_an_orphan_gets_its_place_back(desk: Callable[..., Any]) -> None:
+    here = desk(host_window=1)
+    here.admit("https://h.test/first", "https://h.test/new")
+    remember(here, fetched(3), URL)
+    here.tables.timeline.clear()
+    faults = audit.check(here.tables, 5).faults
+    orphans = [fault for fault in faults if fault.fingerprint]
+    assert {fault.where for fault in orphans} == {URL, "https://h.test/new"}
+    for fault in orphans:
+        rows = Rows(here.tables)
+        healed, _ = here.partition.heal("h.test", fault.fingerprint, rows, here.now)
+        rows.flush()
+        assert healed
+    assert audit.check(here.tables, 5).faults == []
+    rows = Rows(here.tables)
+    assert here.partition.heal("h.test", fingerprint(URL), rows, here.now) == (False, [])
