@@ -40,7 +40,7 @@ def fetched(days_ago: float, **fields: Any) -> Past:  # noqa: ANN401 - any field
 
 
 def test_a_page_fetched_three_days_ago_is_due_by_its_interval(desk: Callable[..., Any]) -> None:
-    here = desk()
+    here = desk(policy="adaptive")
     assert remember(here, fetched(3, interval=7 * DAY, etag='"e"'), URL) == []
     row = here.row(URL)
     assert row.due == START + 4 * DAY
@@ -106,7 +106,7 @@ def test_nothing_is_due_before_now_nor_later_than_its_whole_wait(
 
 
 def test_what_is_overdue_is_spread() -> None:
-    settings = Scheduler()
+    settings = Scheduler(policy="adaptive")
     policy = policies.load(settings)
     dues = []
     for number in range(1000):
