@@ -12,7 +12,7 @@ from services.common.records import Outcome
 from services.common.settings import Scheduler
 from services.scheduler import policies
 
-POLICY = policies.load(Scheduler())
+POLICY = policies.load(Scheduler(policy="adaptive"))
 NOON = datetime(2026, 1, 1, 12)  # noqa: DTZ001 - as the driver gives it
 DAY = 86_400.0
 
