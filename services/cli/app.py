@@ -5,7 +5,19 @@ import signal
 
 import typer
 
-from services.cli import ask, audit, crawl, demo, explain, run, schedule, schema, up
+from services.cli import (
+    ask,
+    audit,
+    crawl,
+    demo,
+    explain,
+    import_urls,
+    rebuild,
+    run,
+    schedule,
+    schema,
+    up,
+)
 
 app = typer.Typer(
     name="recrawl",
@@ -33,9 +45,11 @@ for command in (
     ask.page,
     explain.explain,
     audit.audit,
+    rebuild.rebuild_schedule,
     schema.topics,
     schema.migrate,
     run.run,
 ):
     app.command()(command)
+app.command("import")(import_urls.import_urls)
 app.add_typer(schedule.app)

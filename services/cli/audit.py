@@ -17,8 +17,10 @@ from rich.table import Table
 from services.common import codec, topics
 from services.common.errors import DeadLetter, Stop
 from services.common.kafka import admin, options, whole
+from services.common.kafka.commands import Commander
 from services.common.kafka.offsets import Offsets
 from services.common.settings import Kafka, Settings, load
+from services.common.urls import KNOWN, parse
 from services.frontier.core import admit_seed
 from services.frontier.service import limits_of
 from services.local import running
@@ -58,21 +60,29 @@ def audit(
     patience: Annotated[
         float, typer.Option(min=0, help="Seconds to look again before a fault is told.")
     ] = 30.0,
+    heal: Annotated[
+        bool, typer.Option("--heal", help="Give orphans their place back, by the scheduler.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
 ) -> None:
     """Check that seeds in = done + failed + refused + pending, and every URL is in one place.
 
     In a running pipeline a URL may be seen between two places; what looks like a fault is looked
-    at again until `patience` is over. Exits with 1 if a fault stays.
+    at again until `patience` is over. Exits with 1 if a fault stays. `--heal` needs a running
+    scheduler; what was only on its way is left as it is.
     """
     settings = load()
     settings = running.joined(settings, running.find(settings))
-    deadline = time.monotonic() + patience
+    deadline, healed = time.monotonic() + patience, 0
     while True:
         found, seeds, lost = look(settings)
         if not (found.faults or lost) or time.monotonic() > deadline:
             break
+        if heal:
+            healed += _heal(settings, found)
         time.sleep(1)
+    if heal:
+        typer.echo(f"{healed} orphans have their place again", err=True)
     report = _report(found, seeds, lost)
     if as_json:
         typer.echo(msgspec.json.encode(report))
@@ -101,6 +111,18 @@ def look(settings: Settings) -> tuple[Audit, Seeds, list[str]]:
         else:
             lost.append(fingerprint.hex())
     return found, seeds, lost
+
+
+def _heal(settings: Settings, found: Audit) -> int:
+    """Let the scheduler look after the orphans; how many really were some."""
+    orphans = [fault for fault in found.faults if fault.fingerprint]
+    if not orphans:
+        return 0
+    identity = limits_of(settings).identity
+    with Commander(settings.kafka) as commander:
+        hosts = (identity.name(parse(orphan.where, schemes=KNOWN)).host for orphan in orphans)
+        named = zip(hosts, orphans, strict=True)
+        return sum(commander.heal(host, orphan.fingerprint) for host, orphan in named)
 
 
 def _seeds(settings: Settings) -> Seeds:
@@ -172,7 +194,10 @@ def _report(found: Audit, seeds: Seeds, lost: list[str]) -> dict[str, object]:
             "refused": dict(seeds.refused),
             "unread": seeds.unread,
         },
-        "faults": [fault._asdict() for fault in found.faults],
+        "faults": [
+            {"kind": fault.kind, "where": fault.where, "detail": fault.detail}
+            for fault in found.faults
+        ],
     }
 
 

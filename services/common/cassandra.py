@@ -6,7 +6,7 @@ what a failure means to the caller. Never decides what is stored: see the servic
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
@@ -108,6 +108,29 @@ class Cassandra:
             seconds = time.perf_counter() - start
             metrics.cassandra_seconds.labels(statement.name).observe(seconds)
             return rows
+
+    async def pages(
+        self, statement: Statement, params: Sequence[Any] = (), *, at_once: int = 1000
+    ) -> AsyncIterator[list[Row]]:
+        """The rows of a long read, `at_once` at a time; the next are asked for when wanted.
+
+        Raises:
+            Retry, Stop, DeadLetter: as `execute`.
+        """
+        state: bytes | None = None
+        while True:
+            try:
+                prepared = await self._prepare(statement)
+                bound = prepared.bind(params)
+                bound.fetch_size = at_once
+                found = await asyncio.to_thread(self._session.execute, bound, paging_state=state)
+            except _FAILURES as error:
+                metrics.cassandra_errors.labels(type(error).__name__).inc()
+                raise mapped(error) from error
+            yield found.current_rows
+            state = found.paging_state
+            if not found.has_more_pages:
+                return
 
     def problems(self) -> list[str]:
         """Why requests would fail now; empty if a node is up."""

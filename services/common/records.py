@@ -123,6 +123,32 @@ class UrlDiscovered(Record, frozen=True, kw_only=True):
     """Above 0: the links are sitemaps, named by robots.txt (1) or an index (one more than its)."""
 
 
+class Past(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of a URL's fetches from elsewhere: from Cassandra, or from another crawler."""
+
+    outcome: Outcome = Outcome.OK
+    """Of the newest fetch."""
+    scheduled_at: float
+    """When that was asked for; a scheduler that knows of a later one leaves this aside."""
+    fetched_at: float = 0.0
+    """Newest success; 0 for none."""
+    changed_at: float = 0.0
+    """Newest success that found the page new or changed."""
+    interval: float = 0.0
+    """Seconds from the newest success to the next fetch; 0: as the policy begins."""
+    plan: bytes = b""
+    """What the recrawl policy remembers; empty: as it begins."""
+    attempt: int = 0
+    """Failures in a row since the newest success."""
+    etag: str | None = None
+    last_modified: str | None = None
+    body_digest: bytes | None = None
+    """Digests of what is stored in Cassandra."""
+    text_digest: bytes | None = None
+    size: int = 0
+    """Octets of the body last received."""
+
+
 class AdmittedUrl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One URL that may be crawled."""
 
@@ -141,6 +167,9 @@ class AdmittedUrl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """As in `Link`, like those below; hints, never facts."""
     changefreq: str = ""
     site_priority: float | None = None
+    past: Past | None = None
+    """Its history, from `recrawl rebuild-schedule` or `recrawl import`: it waits for its next
+    time and is not new."""
 
 
 class UrlAdmitted(Record, frozen=True, kw_only=True):
@@ -351,7 +380,16 @@ class Command(Record, frozen=True, kw_only=True):
 
     id: str
     name: Literal[
-        "status", "explain", "delete", "undelete", "move", "pause", "resume", "boost", "recrawl"
+        "status",
+        "explain",
+        "heal",
+        "delete",
+        "undelete",
+        "move",
+        "pause",
+        "resume",
+        "boost",
+        "recrawl",
     ]
     asked_at: float
     host: str = ""
@@ -359,8 +397,6 @@ class Command(Record, frozen=True, kw_only=True):
     """The one URL it is about; empty: the whole host, or its `prefix`."""
     prefix: str = ""
     """`delete`, `undelete`: the beginning of paths (with query) of the host; empty: all."""
-    job: str = ""
-    """`pause`, `resume`: the job, if it is not about a host."""
     due_from: float = 0.0
     """`move`: only what is due from this time on."""
     due_to: float | None = None

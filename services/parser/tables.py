@@ -9,6 +9,7 @@ fetched; the write of the next version takes away those older than the retention
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from services.common.cql import Statement
@@ -63,6 +64,22 @@ GET_OUTLINKS_AT = Statement(
     "get_outlinks_at",
     f"SELECT links FROM outlinks {_ONE_PAGE} AND fetched_at = ?",  # noqa: S608 - our own constants
 )
+
+_SLICE = "WHERE token(host, shard) >= ? AND token(host, shard) <= ?"
+SCAN_PAGES = Statement(
+    "scan_pages",
+    "SELECT host, fingerprint, fetched_at, url, job, depth, outcome, headers, etag, last_modified,"  # noqa: S608 - our own constants
+    " body_digest, text_digest, changed, size, truncated, started_at FROM pages"
+    f" {_SLICE}",
+)
+"""A part of the ring; the rows of a URL follow one another, newest first."""
+_RING = 2**64
+
+
+def token_slices(count: int) -> list[tuple[int, int]]:
+    """The ring of Murmur3 tokens, from -2^63, in `count` equal parts: first and last of each."""
+    edges = [_RING * number // count - _RING // 2 for number in range(count + 1)]
+    return [(first, after - 1) for first, after in pairwise(edges)]
 
 
 class Write(NamedTuple):

@@ -29,6 +29,8 @@ class Fault(NamedTuple):
     where: str
     """The URL, or the host."""
     detail: str
+    fingerprint: bytes = b""
+    """Of an orphan whose place can be given back; empty otherwise."""
 
 
 @dataclass(slots=True)
@@ -137,7 +139,8 @@ class _Check:
             self._nowhere[state] += 1
             self._count(fingerprint, row, state)
         else:
-            self._fault("orphan", row.url, f"not in its bucket {row.bucket} at {row.position}")
+            detail = f"not in its bucket {row.bucket} at {row.position}"
+            self._audit.faults.append(Fault("orphan", row.url, detail, fingerprint))
 
     def _count(self, fingerprint: bytes, row: UrlRow, state: str) -> None:
         found = classed(state)

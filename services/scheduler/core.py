@@ -25,6 +25,7 @@ from services.scheduler import (
     deletion,
     explain,
     groups,
+    history,
     host_mapping,
     overflow,
     pace,
@@ -103,7 +104,11 @@ class Partition:
         but not in the changelog; so what it wrote is written again.
         """
         host = self._host(rows, event.host)
-        host.rules[event.rules.job] = event.rules
+        if history.only(event):
+            # What a live job says of its rules is newer than what was told of its past.
+            host.rules.setdefault(event.rules.job, event.rules)
+        else:
+            host.rules[event.rules.job] = event.rules
         for admitted in event.urls:
             row = rows.url(admitted.fingerprint)
             if deletion.covers(host, admitted.url) or (row is not None and row.deleted):
@@ -113,6 +118,9 @@ class Partition:
                     rows.save_host(host)
                 continue
             before = self._accounts.counted_as(rows, host, admitted.fingerprint, row)
+            if admitted.past is not None:
+                self._remember(event, admitted, rows, host, now=now, replay=replay)
+                continue
             if row is None:
                 if 0 < self._settings.max_urls_per_host <= host.known:
                     self.happened["host-full"] += 1
@@ -157,7 +165,7 @@ class Partition:
         row = rows.url(event.fingerprint)
         if row is not None and event.scheduled_at <= row.scheduled:
             self.happened["duplicate"] += 1
-            self._heal(rows, host, event.fingerprint, row, now)
+            self._heal(rows, host, event.fingerprint, row, now=now)
             if replay:
                 _write_again(rows, host, event.fingerprint, row)
         elif row is None and deletion.covers(host, event.url):
@@ -389,18 +397,94 @@ class Partition:
             groups.stay(host)
             rows.save_host(host)
 
-    def _heal(self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow, now: float) -> None:
+    def _remember(
+        self,
+        event: UrlAdmitted,
+        admitted: AdmittedUrl,
+        rows: Rows,
+        host: HostRow,
+        *,
+        now: float,
+        replay: bool,
+    ) -> None:
+        """Take in a URL with its history, unless as much is known of it already."""
+        name, past = admitted.fingerprint, admitted.past
+        row = rows.url(name)
+        if past is None:
+            return
+        if row is not None and (name in host.flights or past.scheduled_at <= row.scheduled):
+            self.happened["known"] += 1
+            self._heal(rows, host, name, row, now=now, crashed=replay)
+            if replay:
+                _write_again(rows, host, name, row)
+            return
+        before = self._accounts.counted_as(rows, host, name, row)
+        counted = self._accounts.has_counted(host, name, past.scheduled_at)
+        if row is None:
+            if not counted and 0 < self._settings.max_urls_per_host <= host.known:
+                self.happened["host-full"] += 1
+                return
+            row = UrlRow(
+                url=admitted.url,
+                job=event.rules.job,
+                depth=admitted.depth,
+                priority=admitted.priority,
+            )
+            host.known += not counted
+        if not counted:
+            self.recrawls.plan.leave(host, row)
+        policy = self.recrawls.policy(host, row)
+        history.take(row, name, past, policy, settings=self._settings, now=now)
+        if not counted:
+            self.recrawls.plan.join(host, row)
+        if row.fetched and not row.stored:
+            row.stored = True
+            self._accounts.page_stored(host, None if counted else event.rules)
+        self._file(rows, host, name, row, now)
+        after = self._accounts.state(host, name, row)
+        self._accounts.move(host, before, after)
+        self._accounts.note(host, name, past.scheduled_at, after)
+        rows.save_url(name, row)
+
+    def heal(
+        self, host_name: str, fingerprint: bytes, rows: Rows, now: float
+    ) -> tuple[bool, list[FetchRequested]]:
+        """Whether a URL had lost its place and has one again; and what can be fetched now (A9)."""
+        host, row = rows.host(host_name), rows.url(fingerprint)
+        if host is None or row is None:
+            return False, []
+        healed = self._heal(rows, host, fingerprint, row, now=now, crashed=False)
+        self._ready.place(host, now)
+        return healed, self._dispatch(rows, now)
+
+    def _heal(
+        self,
+        rows: Rows,
+        host: HostRow,
+        fingerprint: bytes,
+        row: UrlRow,
+        *,
+        now: float,
+        crashed: bool = True,
+    ) -> bool:
         """Give a URL its place back that an event cut short may have left without one."""
-        if timeline.is_lost(rows, host, fingerprint, row):
-            before = self._accounts.counted_as(rows, host, fingerprint, row)
-            self._file(rows, host, fingerprint, row, now)
-            if not self._accounts.has_counted(host, fingerprint, row.scheduled):
+        lost = timeline.is_lost(rows, host, fingerprint, row)
+        if lost:
+            # After a crash the host's row may not have counted it; else only its place is gone.
+            before = (
+                self._accounts.counted_as(rows, host, fingerprint, row)
+                if crashed
+                else self._accounts.state(host, fingerprint, row)
+            )
+            if crashed and not self._accounts.has_counted(host, fingerprint, row.scheduled):
                 self.recrawls.plan.join(host, row)
+            self._put_back(rows, host, fingerprint, row, now)
             after = self._accounts.state(host, fingerprint, row)
             self._accounts.move(host, before, after)
             self._accounts.note(host, fingerprint, row.scheduled, after)
             rows.save_url(fingerprint, row)
             rows.save_host(host)
+        return lost
 
     def _bury(
         self, rows: Rows, host: HostRow, fingerprint: bytes, row: UrlRow | None, before: str | None

@@ -75,12 +75,18 @@ class Events:
             metrics.tombstones.labels(topic.name).inc()
             return rows, []
         record = codec.decode(topic, value)
-        if topic is topics.COMMANDS:
+        answers: list[Output] = []
+        if topic is topics.COMMANDS and record.name == "heal":
+            healed, requests = partition.heal(record.host, record.fingerprint, rows, self._clock())
+            answers = [self._result(record, number, counts={"healed": int(healed)})]
+        elif topic is topics.COMMANDS:
             return rows, [self._answer(record, number, partition, rows)]
-        requests = _decide(record, partition, rows, self._clock(), replay=replay)
+        else:
+            requests = _decide(record, partition, rows, self._clock(), replay=replay)
         updated = list(partition.updated.values())
         partition.updated.clear()
         return rows, [
+            *answers,
             *(self._request(request, number) for request in requests),
             *(Output(topics.HOST_UPDATED, facts, facts.host.encode(), None) for facts in updated),
             *self._priced(partition),
@@ -107,7 +113,8 @@ class Events:
         return Output(topics.FETCH_REQUESTED, request, request.host.encode(), number)
 
     def _answer(self, command: Command, number: int, partition: Partition, rows: Rows) -> Output:
-        counts, detail = {}, {}
+        counts: dict[str, int] = {}
+        detail: dict[str, str] = {}
         if command.name == "status":
             counts = partition.status()
         elif command.name != "explain":
@@ -115,13 +122,23 @@ class Events:
         else:
             now = self._clock()
             detail = partition.explain(command.host, command.fingerprint, rows, now)
+        return self._result(command, number, counts=counts, detail=detail)
+
+    def _result(
+        self,
+        command: Command,
+        number: int,
+        *,
+        counts: dict[str, int],
+        detail: dict[str, str] | None = None,
+    ) -> Output:
         result = CommandResult(
             id=command.id,
             name=command.name,
             partition=number,
             worker=self._worker,
             result=counts,
-            detail=detail,
+            detail=detail or {},
         )
         return Output(topics.COMMAND_RESULTS, result, command.id.encode(), None)
 

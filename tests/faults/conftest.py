@@ -9,6 +9,7 @@ from typing import Protocol
 
 import pytest
 
+from services.cli.audit import look
 from services.common import quiet, records
 from services.common.records import Outcome
 from services.common.settings import Cassandra, Kafka, Settings
@@ -104,8 +105,20 @@ def crawl_with(
             with pipeline(trial.settings, print) as services:
                 _check(trial, _follow(trial, services, faults))
                 services.await_ready(PATIENCE)
+                _account(trial.settings)
 
     return run
+
+
+def _account(settings: Settings) -> None:
+    """`recrawl audit` finds every seed and every URL in its place, once nothing moves (G2)."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        found, _, lost = look(settings)
+        if not found.faults and not lost:
+            return
+        assert time.monotonic() < deadline, (found.faults, lost)
+        time.sleep(1)
 
 
 def _hurried(own: Settings, web: Running) -> Settings:

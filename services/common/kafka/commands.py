@@ -83,6 +83,22 @@ class Commander:
         )
         return self.send(command, timeout)[0]
 
+    def heal(self, host: str, fingerprint: bytes, timeout: float = TIMEOUT) -> bool:
+        """Let a URL be given its place back if that is lost; whether it was.
+
+        Raises:
+            Retry: the scheduler did not answer in time.
+            Stop: there are no topics, or the cluster refuses.
+        """
+        command = records.Command(
+            id=uuid4().hex,
+            name="heal",
+            asked_at=time.time(),
+            host=host,
+            fingerprint=fingerprint,
+        )
+        return bool(self.send(command, timeout)[0].result.get("healed"))
+
     def send(
         self, command: records.Command, timeout: float = TIMEOUT
     ) -> list[records.CommandResult]:

@@ -1,0 +1,1 @@
+"""What makes a scheduler know URLs (again): from Cassandra's rows, or from a file."""
