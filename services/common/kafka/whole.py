@@ -1,5 +1,6 @@
 """Reads what topics hold from given offsets to where they end now. Joins and commits nothing."""
 
+import time
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from uuid import uuid4
@@ -13,6 +14,7 @@ from services.common.settings import Kafka
 
 TIMEOUT = 15.0
 _BATCH = 5_000
+_PATIENCE = 0.1
 _PREFETCH: options.Options = {"queued.min.messages": 100_000, "queued.max.messages.kbytes": 65_536}
 
 
@@ -66,9 +68,13 @@ def _read(
         if max(begin, first) < end:
             ends[topic, number] = end
     consumer.assign([TopicPartition(*place, begins[place]) for place in ends])
+    heard = time.monotonic()
     while ends:
-        messages = consumer.consume(_BATCH, TIMEOUT)
-        if not messages:
+        # Waits for a whole batch, or for all of its time.
+        messages = consumer.consume(_BATCH, _PATIENCE)
+        if messages:
+            heard = time.monotonic()
+        elif time.monotonic() - heard > TIMEOUT:
             raise Retry(f"no answer from Kafka within {TIMEOUT:.0f} s")
         for message in messages:
             if (error := message.error()) is not None:
