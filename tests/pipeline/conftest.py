@@ -66,7 +66,7 @@ def place(
             # Each URL is to come to its own outcome, also on hosts that never answer.
             "quarantine_after": 0,
         },
-        "fetcher": {"allow_private": web.networks, "contact": web.seeds[0], "robots_retry": 1.0},
+        "fetcher": {"allow_private": web.networks, "contact": web.seeds[0], "robots_retry": 0.2},
         "parser": {},
     }
     with fresh(engines, tmp_path_factory.mktemp("crawl")) as own:
