@@ -122,8 +122,6 @@ class Partition:
             if admitted.past is not None:
                 self._remember(event, admitted, rows, host, now=now, replay=replay)
                 continue
-            if row is not None and dead_ends.take_trail(host, row, admitted, now):
-                rows.save_url(admitted.fingerprint, row)
             if row is None:
                 if 0 < self._settings.max_urls_per_host <= host.known:
                     self.happened["host-full"] += 1
@@ -138,7 +136,7 @@ class Partition:
                     trail=admitted.trail,
                 )
                 host.known += 1
-            elif not self._wants_again(rows, event, host, admitted, row):
+            elif not self._wants_again(rows, event, host, admitted, row, now):
                 self.happened["known"] += 1
                 if replay:
                     _write_again(rows, host, admitted.fingerprint, row)
@@ -288,10 +286,18 @@ class Partition:
             rows.save_host(host)
         return host
 
-    def _wants_again(
-        self, rows: Rows, event: UrlAdmitted, host: HostRow, admitted: AdmittedUrl, row: UrlRow
+    def _wants_again(  # noqa: PLR0917 - one call
+        self,
+        rows: Rows,
+        event: UrlAdmitted,
+        host: HostRow,
+        admitted: AdmittedUrl,
+        row: UrlRow,
+        now: float,
     ) -> bool:
-        """`wants_again`, with the plan told of a priority that rises."""
+        """`wants_again`, with the plan told of a priority that rises, and the trail kept."""
+        if dead_ends.take_trail(host, row, admitted, now):
+            rows.save_url(admitted.fingerprint, row)
         if admitted.priority <= row.priority:
             return wants_again(rows, event, host, admitted, row)
         self.recrawls.plan.leave(host, row)
