@@ -108,6 +108,19 @@ class Link(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Language of a translation that a sitemap names."""
 
 
+class Hop(msgspec.Struct, frozen=True, kw_only=True):
+    """A URL that redirected, on the way to another."""
+
+    url: str
+    """As it was asked for."""
+    fingerprint: bytes
+    host: str
+    """Key of its records."""
+    job: str
+    scheduled_at: float
+    """Of its request."""
+
+
 class UrlDiscovered(Record, frozen=True, kw_only=True):
     """The links of one page to one host. Key: the target host."""
 
@@ -121,6 +134,8 @@ class UrlDiscovered(Record, frozen=True, kw_only=True):
     found_at: float
     sitemap_level: int = 0
     """Above 0: the links are sitemaps, named by robots.txt (1) or an index (one more than its)."""
+    trail: list[Hop] = []
+    """The only link is a redirect's target: the URLs that led there in a row, oldest first."""
 
 
 class Past(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -170,6 +185,8 @@ class AdmittedUrl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     past: Past | None = None
     """Its history, from `recrawl rebuild-schedule` or `recrawl import`: it waits for its next
     time and is not new."""
+    trail: list[Hop] = []
+    """As in `UrlDiscovered`."""
 
 
 class UrlAdmitted(Record, frozen=True, kw_only=True):
@@ -211,6 +228,8 @@ class FetchRequested(Record, frozen=True, kw_only=True):
     group: str = ""
     """Its partition is this group's: an IP address, or the host where it shares none. Empty:
     the fetcher that reads it finds out, and sends it to the group's partition."""
+    trail: list[Hop] = []
+    """URLs that redirected here, oldest first, as far as they did so lately."""
 
 
 class FetchCompleted(Record, frozen=True, kw_only=True):
@@ -280,6 +299,8 @@ class CrawlReported(Record, frozen=True, kw_only=True):
     """As in the fetch's report."""
     fresh_for: float | None = None
     """Seconds that the answer may be kept, by Cache-Control or Expires; None if neither says."""
+    dead_end: bool = False
+    """No fetch of its own: the frontier says of one that it led to redirects without an end."""
 
 
 class HostUpdated(Record, frozen=True, kw_only=True):

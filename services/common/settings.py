@@ -75,6 +75,9 @@ class Frontier(_Group):
     max_repeats: int = Field(default=3, ge=0)
     """Links whose path repeats a segment or a run of them more often are refused
     (`trap-repeat`), as are those that hold one segment more than twice this often anywhere."""
+    max_redirects: int = Field(default=10, ge=0, le=50)
+    """URLs that redirect in a row; where the last of them leads is refused
+    (`too-many-redirects`)."""
     max_parameters: int = Field(default=30, ge=0)
     """Links with more query parameters are refused (`trap-parameters`)."""
     years_ahead: int = Field(default=3, ge=0)

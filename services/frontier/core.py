@@ -14,9 +14,17 @@ from msgspec.structs import replace
 from services.common import urls
 from services.common.errors import DeadLetter
 from services.common.identity_rules import IdentityRules, Named
-from services.common.records import AdmittedUrl, Link, Rules, Scope, UrlAdmitted, UrlDiscovered
+from services.common.records import (
+    AdmittedUrl,
+    CrawlReported,
+    Link,
+    Rules,
+    Scope,
+    UrlAdmitted,
+    UrlDiscovered,
+)
 from services.common.urls import BadUrl, Url, fingerprint, parse
-from services.frontier import budgets, seeds, traps
+from services.frontier import budgets, redirects, seeds, traps
 from services.frontier.budgets import Budgets
 from services.frontier.cache import Passed, mark, tag
 from services.frontier.host_mapping import NOWHERE, Hosts, mapped
@@ -32,6 +40,7 @@ REFUSALS = (
     "too-long",
     *traps.REASONS,
     *budgets.REASONS,
+    *redirects.REASONS,
     *urls.REASONS,
 )
 
@@ -54,6 +63,8 @@ class Limits:
     schemes: Container[str] = urls.SCHEMES
     identity: IdentityRules = field(default_factory=IdentityRules)
     traps: Thresholds = field(default_factory=Thresholds)
+    max_redirects: int = 10
+    """URLs in a row that may redirect; 0 for no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +92,8 @@ class Admission:
     """Links whose identity a rule changed, by a kind of `identity_rules.KINDS`."""
     mapped: int = 0
     """Links and seeds that were taken for URLs of the host that theirs moved to."""
+    reported: list[CrawlReported] = field(default_factory=list)
+    """What the scheduler is told of URLs whose redirects lead nowhere."""
 
 
 def admit_seed(
@@ -157,6 +170,7 @@ class _Page:
         self._source = discovered.source
         self._depth = discovered.depth
         self._level = discovered.sitemap_level
+        self._trail = discovered.trail
         self._vouches = _vouches(discovered, rules, limits.identity)
         self._rules = rules
         self._memory = memory
@@ -216,8 +230,17 @@ class _Page:
         digest = fingerprint(named.identity)
         key = digest + self._suffix
         moved = bool(link.rel) and _is_move(link, named, self._source, self._limits)
+        if self._trail:
+            back = redirects.back_at(digest, self._trail)
+            limit = self._limits.max_redirects
+            end = redirects.dead_end(url.href, back, self._trail, limit)
+            if end is not None:
+                result.reported = redirects.reports(self._trail, end, self._now)
+                return end
+            moved = back is not None
         known = self._memory.passed.knows(key, self._depth, link.lastmod)
-        if key in result.passed or (known and not moved):
+        # The scheduler is to know how a target was reached, though it knows the target.
+        if key in result.passed or (known and not moved and not self._trail):
             result.repeated += 1
             return None
         # After the cache: what passed is no trap, and most links are repeats.
@@ -236,6 +259,7 @@ class _Page:
             lastmod=link.lastmod,
             changefreq=link.changefreq,
             site_priority=link.site_priority,
+            trail=[] if moved else self._trail,
         )
         self._found.setdefault(named.host, []).append(admitted)
         return None

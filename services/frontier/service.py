@@ -12,7 +12,14 @@ from services.common.codec import decode
 from services.common.errors import Retry
 from services.common.kafka import Incoming, Producer, Table, check_topics
 from services.common.settings import Settings
-from services.common.topics import HOST_UPDATED, SEEDS, URL_ADMITTED, URL_DISCOVERED, Topic
+from services.common.topics import (
+    CRAWL_REPORTED,
+    HOST_UPDATED,
+    SEEDS,
+    URL_ADMITTED,
+    URL_DISCOVERED,
+    Topic,
+)
 from services.frontier.budgets import Budgets
 from services.frontier.cache import Passed
 from services.frontier.core import Admission, Limits, Memory, admit_links, admit_seed
@@ -68,6 +75,8 @@ class Frontier:
         admission = self._decide(message)
         for record in admission.admitted:
             await self._producer.send(URL_ADMITTED, record, key=record.host)
+        for report in admission.reported:
+            await self._producer.send(CRAWL_REPORTED, report, key=report.host)
         self._memory.passed.remember(admission.passed)
         metrics.urls_admitted.inc(len(admission.passed))
         metrics.urls_repeated.inc(admission.repeated)
@@ -102,6 +111,7 @@ def limits_of(settings: Settings) -> Limits:
         max_url_length=frontier.max_url_length,
         max_record=settings.kafka.max_record,
         identity=rules_file.load(frontier.rules_file),
+        max_redirects=frontier.max_redirects,
         traps=Thresholds(
             max_segments=frontier.max_segments,
             max_repeats=frontier.max_repeats,

@@ -18,7 +18,7 @@ from services.common.records import (
 from services.common.settings import Settings
 from services.parser import change, tables
 from services.parser.change import Verdict
-from services.parser.discoveries import discover, robots_sitemaps
+from services.parser.discoveries import discover, discover_target, robots_sitemaps
 from services.parser.document import Document, Task
 from services.parser.listing import ListingKind
 from services.parser.reports import parsed_page, report
@@ -217,13 +217,12 @@ def _same_page(fetch: FetchCompleted, reading: Reading, limits: Limits) -> Effec
 
 
 def _no_page(fetch: FetchCompleted, limits: Limits) -> Effects:
-    """No body: a failure, or a move, whose target is as deep as the page that moved."""
+    """No body: a failure, or a move."""
     request = fetch.request
     discovered: list[UrlDiscovered] = []
     cut: dict[str, int] = {}
     if fetch.outcome is Outcome.MOVED:
-        link = Link(url=fetch.location or "", rel="redirect")
-        discovered, cut = discover(fetch, [link], depth=request.depth)
+        discovered, cut = discover_target(fetch)
     gone = fetch.outcome is Outcome.GONE and limits.retention
     kept = Verdict(changed=None, stored_body=request.body_digest, stored_text=request.text_digest)
     return Effects(

@@ -10,7 +10,9 @@ of a job means the same with and without sitemaps.
 
 from collections.abc import Iterable
 
-from services.common.records import FetchCompleted, Link, UrlDiscovered
+from msgspec.structs import replace
+
+from services.common.records import FetchCompleted, FetchRequested, Hop, Link, UrlDiscovered
 from services.common.urls import SCHEMES, BadUrl, parse
 from services.parser.links import SITEMAP
 
@@ -60,6 +62,27 @@ def discover(
         for (host, level), found in hosts.items()
         for start in range(0, len(found), MAX_LINKS)
     ], cut
+
+
+def discover_target(fetch: FetchCompleted) -> tuple[list[UrlDiscovered], dict[str, int]]:
+    """Where a fetch is redirected to, with the trail that leads there; as `discover`.
+
+    The target is as deep as the URL that moved.
+    """
+    request = fetch.request
+    link = Link(url=fetch.location or "", rel="redirect")
+    found, cut = discover(fetch, [link], depth=request.depth)
+    return [replace(record, trail=[*request.trail, _hop(request)]) for record in found], cut
+
+
+def _hop(request: FetchRequested) -> Hop:
+    return Hop(
+        url=request.url,
+        fingerprint=request.fingerprint,
+        host=request.host,
+        job=request.rules.job,
+        scheduled_at=request.scheduled_at,
+    )
 
 
 def robots_sitemaps(

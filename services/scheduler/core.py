@@ -22,6 +22,7 @@ from services.common.records import (
 from services.common.settings import Scheduler
 from services.scheduler import (
     commands,
+    dead_ends,
     deletion,
     explain,
     groups,
@@ -132,9 +133,10 @@ class Partition:
                     priority=admitted.priority,
                     sitemap_level=admitted.sitemap_level,
                     listing=admitted.sitemap_level > 0,
+                    trail=admitted.trail,
                 )
                 host.known += 1
-            elif not self._wants_again(rows, event, host, admitted, row):
+            elif not self._wants_again(rows, event, host, admitted, row, now):
                 self.happened["known"] += 1
                 if replay:
                     _write_again(rows, host, admitted.fingerprint, row)
@@ -163,7 +165,10 @@ class Partition:
             # twice does no harm.
             self.updated[host.name] = host_facts(host, self._settings, now)
         row = rows.url(event.fingerprint)
-        if row is not None and event.scheduled_at <= row.scheduled:
+        if row is not None and dead_ends.waits(host, event):
+            dead_ends.note(row, event)
+            rows.save_url(event.fingerprint, row)
+        elif row is not None and event.scheduled_at <= row.scheduled:
             self.happened["duplicate"] += 1
             self._heal(rows, host, event.fingerprint, row, now=now)
             if replay:
@@ -281,10 +286,18 @@ class Partition:
             rows.save_host(host)
         return host
 
-    def _wants_again(
-        self, rows: Rows, event: UrlAdmitted, host: HostRow, admitted: AdmittedUrl, row: UrlRow
+    def _wants_again(  # noqa: PLR0917 - one call
+        self,
+        rows: Rows,
+        event: UrlAdmitted,
+        host: HostRow,
+        admitted: AdmittedUrl,
+        row: UrlRow,
+        now: float,
     ) -> bool:
-        """`wants_again`, with the plan told of a priority that rises."""
+        """`wants_again`, with the plan told of a priority that rises, and the trail kept."""
+        if dead_ends.take_trail(host, row, admitted, now):
+            rows.save_url(admitted.fingerprint, row)
         if admitted.priority <= row.priority:
             return wants_again(rows, event, host, admitted, row)
         self.recrawls.plan.leave(host, row)
@@ -305,6 +318,7 @@ class Partition:
     def _learn(
         self, event: CrawlReported, rows: Rows, host: HostRow, row: UrlRow | None, now: float
     ) -> None:
+        fetch, event = event, dead_ends.judged(row, event)
         before = self._accounts.counted_as(rows, host, event.fingerprint, row)
         flight = host.flights.get(event.fingerprint)
         counted = self._accounts.has_counted(host, event.fingerprint, event.scheduled_at)
@@ -313,16 +327,12 @@ class Partition:
             self.happened["unknown"] += 1
             row = UrlRow(url=event.url, job=event.job, depth=0, stored=True)
             host.known += 1
-        if flight is not None and flight.scheduled <= event.scheduled_at:
-            self._accounts.land(host, event.fingerprint)
-        else:
-            self.happened["late"] += 1
+        self._land(host, flight, event)
         row.reason = flight.reason if flight is not None else row.reason
-        held = quarantine.holds(host, self._settings)
-        pace.learn(host, event, self._settings, now)
-        groups.learn(host, event, self._settings, now)
-        if held != quarantine.holds(host, self._settings):
-            self.updated[host.name] = host_facts(host, self._settings, now)
+        if event.dead_end:
+            dead_ends.note(row, event)
+        else:
+            self._hear(host, fetch, now)
         # A request that was given back unsent says nothing of its page.
         unsent = event.reason in {"held-back", HANDED_OVER}
         spared = unsent or quarantine.spares(host, event, self._settings)
@@ -330,6 +340,7 @@ class Partition:
             row.scheduled, row.outcome = event.scheduled_at, event.outcome.value
         else:
             self.recrawls.learn(rows, host, row, event, now, counted)
+            row.trail = row.trail if row.attempt else []
         rules = host.rules.get(event.job)
         found = event.outcome in (Outcome.OK, Outcome.UNCHANGED)
         if found and not (row.stored or row.listing):
@@ -361,10 +372,10 @@ class Partition:
         rules = host.rules.get(event.job)
         deeper = flight is not None and row.depth < flight.depth
         limited = rules is not None and rules.max_depth is not None
-        moved = event.url != row.url
+        other = event.url != row.url or event.job != row.job
         if event.fingerprint in host.flights:
             pass  # A later request is under way; its report files the URL.
-        elif moved or event.job != row.job or (deeper and limited):
+        elif other or (deeper and limited):
             # While it was under way it moved, another job took it over, or it came nearer to
             # a seed.
             row.follow = True
@@ -373,6 +384,21 @@ class Partition:
             self._put_back(rows, host, event.fingerprint, row, now)
         else:
             self._file(rows, host, event.fingerprint, row, now)
+
+    def _land(self, host: HostRow, flight: Flight | None, event: CrawlReported) -> None:
+        """The request that is reported is under way no more."""
+        if flight is not None and flight.scheduled <= event.scheduled_at:
+            self._accounts.land(host, event.fingerprint)
+        elif not event.dead_end:
+            self.happened["late"] += 1
+
+    def _hear(self, host: HostRow, event: CrawlReported, now: float) -> None:
+        """Learn of the host, and tell others if it goes into quarantine or comes out."""
+        held = quarantine.holds(host, self._settings)
+        pace.learn(host, event, self._settings, now)
+        groups.learn(host, event, self._settings, now)
+        if held != quarantine.holds(host, self._settings):
+            self.updated[host.name] = host_facts(host, self._settings, now)
 
     def _expire(self, rows: Rows, host: HostRow, now: float) -> None:
         """Take back requests whose lease is over (A8)."""

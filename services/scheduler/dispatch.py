@@ -2,7 +2,7 @@
 
 from services.common.records import FetchRequested, Outcome, Reason, Rules
 from services.common.settings import Scheduler
-from services.scheduler import deletion, outcomes, pace, quarantine, timeline
+from services.scheduler import dead_ends, deletion, outcomes, pace, quarantine, timeline
 from services.scheduler.accounts import Accounts
 from services.scheduler.budget import Budget, Side
 from services.scheduler.jobs import JobLedger
@@ -227,6 +227,7 @@ class Dispatcher:
             size=row.size,
             sitemap_level=row.sitemap_level,
             group=host.group,
+            trail=dead_ends.fresh(row.trail, now),
         )
 
 

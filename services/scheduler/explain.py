@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from services.common.records import PriceSet
 from services.common.settings import Scheduler
-from services.scheduler import deletion, pace, quarantine, timeline
+from services.scheduler import dead_ends, deletion, pace, quarantine, timeline
 from services.scheduler.policies import Policy, State
 from services.scheduler.rows import NOWHERE, Flight, HostRow, UrlRow
 
@@ -55,7 +55,7 @@ def explain(view: View, settings: Scheduler, now: float) -> dict[str, str]:
         "job": row.job,
         "depth": str(row.depth),
         "priority": f"{row.priority:g}",
-        "last outcome": row.outcome,
+        "last outcome": _outcome(row),
         "last request": _time(row.scheduled),
         "last reason": row.reason,
         "last fetch": _time(row.fetched),
@@ -67,6 +67,12 @@ def explain(view: View, settings: Scheduler, now: float) -> dict[str, str]:
         "waits for": _waits_for(view, settings, now),
     }
     return {name: fact for name, fact in facts.items() if fact} | _host(view, settings, now)
+
+
+def _outcome(row: UrlRow) -> str:
+    if row.ended is not None and dead_ends.is_ended(row):
+        return f"{row.outcome}: {row.ended.reason}"
+    return row.outcome
 
 
 def _plan(view: View) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from services.common.records import PriceSet, Rules
+from services.common.records import Hop, PriceSet, Rules
 from services.scheduler.policies.belief import HostBelief
 
 NEW_FIRST, NEW, NEW_LAST = -2, 0, -3
@@ -18,6 +18,14 @@ NEW_FIRST, NEW, NEW_LAST = -2, 0, -3
 priority. Numbers above are those of buckets with a due time."""
 NOWHERE = -1
 """Bucket of URLs that wait for nothing: their job has all its pages, or they are deleted."""
+
+
+class Ended(msgspec.Struct, array_like=True, frozen=True):
+    """What the frontier said of a URL whose redirects lead nowhere."""
+
+    at: float
+    """`scheduled_at` of the report that said so."""
+    reason: str
 
 
 class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
@@ -62,6 +70,10 @@ class UrlRow(msgspec.Struct, array_like=True, kw_only=True):
     """A sitemap or feed, by what was read or is expected: no page, whatever its job may store."""
     deleted: float = 0.0
     """When an operator deleted this one URL; 0 if nobody did. See deletion.py."""
+    trail: list[Hop] = []
+    """URLs that redirect here, until it is fetched; see dead_ends.py."""
+    ended: Ended | None = None
+    """None: its redirects never led to a dead end."""
 
 
 class Bucket(msgspec.Struct, array_like=True):

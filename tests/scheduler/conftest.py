@@ -117,6 +117,21 @@ class Desk:
         )
         return msgspec.structs.replace(made, **fields)
 
+    def ended(self, fetch: CrawlReported) -> CrawlReported:
+        """What the frontier says of a fetch whose redirect leads nowhere."""
+        return CrawlReported(
+            host=fetch.host,
+            fingerprint=fetch.fingerprint,
+            scheduled_at=fetch.scheduled_at + 0.0005,
+            url=fetch.url,
+            job=fetch.job,
+            outcome=Outcome.PERMANENT,
+            reason="redirect-loop",
+            fetched_at=self.now,
+            elapsed=0.0,
+            dead_end=True,
+        )
+
     def deliver(self, event: CrawlReported, *, replay: bool = False) -> list[FetchRequested]:
         self.under_way = [
             r

@@ -25,6 +25,7 @@ steps = st.one_of(
     ),
     st.tuples(st.just("report"), st.integers(0, 100), st.sampled_from(list(Outcome))),
     st.tuples(st.just("repeat"), st.integers(0, 100)),
+    st.tuples(st.just("dead end"), st.integers(0, 100), st.booleans()),
     st.tuples(st.just("wait"), st.sampled_from([0.5, 30.0, 700.0, 86_400.0, 40 * 86_400.0])),
     st.tuples(st.just("restart")),
     st.tuples(st.just("job"), st.integers(0, 3)),
@@ -91,6 +92,10 @@ def test_every_url_stays_in_one_place_and_one_state(
                 d.deliver(event)
             case ("repeat", pick) if reports:
                 d.deliver(reports[pick % len(reports)])
+            case ("dead end", pick, early) if (early and d.under_way) or (not early and reports):
+                some = [d.reported(request) for request in d.under_way] if early else reports
+                reports.append(d.ended(some[pick % len(some)]))
+                d.deliver(reports[-1])
             case ("wait", seconds):
                 d.tick(seconds)
             case ("restart",):

@@ -7,6 +7,7 @@ committed is delivered again.
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,8 +25,10 @@ events = st.one_of(
     st.tuples(
         st.just("report"),
         st.integers(0, 100),
-        st.sampled_from([Outcome.OK, Outcome.GONE, Outcome.TRANSIENT]),
+        st.sampled_from([Outcome.OK, Outcome.GONE, Outcome.TRANSIENT, Outcome.MOVED]),
     ),
+    st.tuples(st.just("dead end"), st.integers(0, 100)),
+    st.tuples(st.just("moved to nowhere"), st.integers(0, 100)),
 )
 
 
@@ -92,7 +95,7 @@ def test_no_url_is_lost_or_counted_twice(
     assert status.pop("hosts", 0) == hosts
     assert status.pop("known", 0) == len(known)
     assert sum(status.values()) == len(known)
-    assert status.keys() <= {"ok", "gone"}
+    assert status.keys() <= {"ok", "gone", "moved", "permanent"}
 
 
 def play(d: Any, event: tuple[Any, ...], known: set[str]) -> Callable[[], object] | None:  # noqa: ANN401 - the fixture's type
@@ -106,10 +109,16 @@ def play(d: Any, event: tuple[Any, ...], known: set[str]) -> Callable[[], object
         return lambda: d.admit(*urls, host=host, replay=True)
     if not d.under_way:
         return None
-    _, pick, outcome = event
-    report = d.reported(d.under_way[pick % len(d.under_way)], outcome)
-    d.deliver(report)
-    return lambda: d.deliver(report, replay=True)
+    fetch = d.reported(d.under_way[event[1] % len(d.under_way)], Outcome.MOVED)
+    if event[0] == "report":
+        reports = [msgspec.structs.replace(fetch, outcome=event[2])]
+    elif event[0] == "dead end":
+        reports = [d.ended(fetch)]
+    else:
+        reports = [fetch, d.ended(fetch)]
+    for report in reports:
+        d.deliver(report)
+    return lambda: [d.deliver(report, replay=True) for report in reports]
 
 
 def drain(d: Any) -> None:  # noqa: ANN401 - the fixture's type
