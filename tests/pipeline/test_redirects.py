@@ -188,3 +188,18 @@ def test_a_page_behind_nine_redirects_is_fetched(site: Site, crawl: Crawl, place
     crawl(way[0], job="long", scope="any")
     assert pages(site, *way) == dict.fromkeys(way, 1)
     assert (outcomes(place, *way[:9]), outcomes(place, way[9])) == ({"moved"}, {"ok"})
+
+
+def test_a_redirect_to_an_address_inside_is_refused_as_any_url_is(
+    site: Site, crawl: Crawl, select: Callable[..., list[Any]]
+) -> None:
+    """NET-05: each hop is a URL of its own, and the guard sees them all."""
+    inside = {f"{site.plain}/in1": "http://10.0.0.1/", f"{site.plain}/in2": "http://127.0.0.3:22/"}
+    site.moves |= inside
+    crawl(*inside, job="inside", scope="any")
+    rows = [row for row in select("SELECT url, job, reason FROM pages") if row.job == "inside"]
+    assert {row.url: row.reason for row in rows} == {
+        **dict.fromkeys(inside, "redirect"),
+        "http://10.0.0.1/": "private-address",
+        "http://127.0.0.3:22/": "bad-port",
+    }
