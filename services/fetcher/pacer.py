@@ -13,8 +13,7 @@ from itertools import count
 from typing import NamedTuple
 
 MAX_RETRY_AFTER = 86_400.0
-MAX_BACKOFF = 3600.0
-"""Seconds; both as the scheduler has them."""
+"""Seconds, as the scheduler has it."""
 _FOREVER = float("-inf")
 _FREE = -1
 _LENT = -2
@@ -55,7 +54,6 @@ class _Host:
     ended: float = _FOREVER
     until: float = _FOREVER
     """No request before this time: the site asked for it, or does not answer."""
-    backoff: float = 0.0
     slot: int = _FREE
     running: _Ticket | None = None
     waiting: dict[int, _Ticket] = field(default_factory=dict)
@@ -148,19 +146,17 @@ class Pacer:
         """End the running turn of `host`.
 
         `trouble`: the site did not answer or asks us to go slow, for so many seconds (0 if it
-        does not say). We stay away for as long or for a back-off, twice the gap at first and
-        doubled while it goes on.
+        does not say). We stay away for as long, and for twice the gap. Requests that the
+        scheduler sends once it knows have a wider gap, which doubles while it goes on.
         """
         state = self._hosts[host]
         ticket = state.running
         assert ticket is not None  # noqa: S101 - the caller's side of the contract
         self.lend(host)
         state.slot, state.running, state.ended = _FREE, None, now
-        if trouble is None:
-            state.backoff = 0.0
-        else:
-            state.backoff = min(2 * max(state.backoff, ticket.gap), MAX_BACKOFF)
-            state.until = max(state.until, now + max(state.backoff, min(trouble, MAX_RETRY_AFTER)))
+        if trouble is not None:
+            away = max(2 * ticket.gap, min(trouble, MAX_RETRY_AFTER))
+            state.until = max(state.until, now + away)
         if ticket.group is not None:
             ticket.group.running -= 1
             self._let_go(ticket.group, now)
