@@ -317,7 +317,7 @@ def _follow(services: Pipeline, web: Web, steps: Sequence[Step]) -> None:
         ports=services.ports.values(),
         show=show,
         check=services.check,
-        pending=quiet.RETRYING,
+        pending=(*quiet.RETRYING, "paused"),
     )
     assert left == [], "the crawl was over before all was done to it"
 

@@ -27,6 +27,12 @@ def world() -> DemoWeb:
     return DemoWeb(hosts=5, pages=15, odd=False, trap=False)
 
 
+@pytest.fixture(scope="module")
+def tuning() -> dict[str, dict[str, Any]]:
+    """What a seed leads to by links alone."""
+    return {"parser": {"sitemaps": False, "feeds": False}}
+
+
 @dataclass(frozen=True)
 class Answered:
     """What was produced to one partition of `seeds`, in order, and what came of it."""
