@@ -29,7 +29,7 @@ def world() -> DemoWeb:
 
 @pytest.fixture(scope="module")
 def tuning() -> dict[str, dict[str, Any]]:
-    """What a seed leads to by links alone."""
+    """What a seed leads to by links alone: pages name their feeds."""
     return {"parser": {"sitemaps": False, "feeds": False}}
 
 
@@ -154,7 +154,8 @@ def test_good_seeds_are_crawled_once_whatever_is_around_them(
         site.home(4),
     }
     stored = {url for url, rows in answered.rows.items() if rows[-1].outcome == "ok"}
-    assert stored == wanted | {f"{site.home(0)}all-hosts/"}
+    feeds = {f"{site.home(0)}news.rss", f"{site.home(1)}news.atom"}
+    assert stored == wanted | feeds | {f"{site.home(0)}all-hosts/"}
     assert {len(answered.rows[url]) for url in wanted} == {1}
 
 
