@@ -12,8 +12,8 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-MAX_RETRY_AFTER = 86_400.0
-"""Seconds, as the scheduler has it."""
+from services.fetcher import retry_after
+
 _FOREVER = float("-inf")
 _FREE = -1
 _LENT = -2
@@ -155,7 +155,7 @@ class Pacer:
         self.lend(host)
         state.slot, state.running, state.ended = _FREE, None, now
         if trouble is not None:
-            away = max(2 * ticket.gap, min(trouble, MAX_RETRY_AFTER))
+            away = max(2 * ticket.gap, min(trouble, retry_after.CAP))
             state.until = max(state.until, now + away)
         if ticket.group is not None:
             ticket.group.running -= 1

@@ -1,8 +1,8 @@
 """Reads Retry-After (RFC 9110, 10.2.3): how long a site asks us to stay away. Only reads."""
 
 import re
-from datetime import UTC
-from email.utils import parsedate_to_datetime
+
+from services.common import http_dates
 
 CAP = 86_400.0
 """Seconds; nobody gets to close a host for longer by one header."""
@@ -20,11 +20,7 @@ def seconds(values: list[str], now: float) -> float | None:
 
 def _waits(value: str, now: float) -> list[float]:
     if re.search("[A-Za-z]", value):
-        try:
-            date = parsedate_to_datetime(value)
-            # RFC 9110, 5.6.7: a date without a zone (the asctime form) is in UTC.
-            return [(date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now]
-        except (ValueError, OverflowError, IndexError, TypeError):
-            return []
+        date = http_dates.seconds(value)
+        return [] if date is None else [date - now]
     parts = [part.strip() for part in value.split(",")]
     return [float(part[:12]) for part in parts if re.fullmatch("[0-9]+", part)]

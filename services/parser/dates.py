@@ -7,7 +7,8 @@ one bad date never costs the entry it belongs to.
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+
+from services.common import http_dates
 
 EARLIEST = 631_152_000.0
 """1990: what is dated before the web is a default or a mistake."""
@@ -33,7 +34,7 @@ def moment(text: str, now: float) -> float | None:
         return None
     try:
         found = _read(text)
-    except (ValueError, TypeError, OverflowError, IndexError):
+    except (ValueError, OverflowError):
         return None
     return found if EARLIEST <= found <= now + AHEAD else None
 
@@ -49,9 +50,11 @@ def _read(text: str) -> float:
     if match := _W3C.fullmatch(text):
         year, _, month, day, *clock, zone = match.groups()
         return _utc((year, month, day, *clock)) - _offset(zone)
-    # RFC 822 and asctime; a date without a zone is taken as UTC
-    parsed = parsedate_to_datetime(text)
-    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+    # RFC 822 and asctime
+    found = http_dates.seconds(text)
+    if found is None:
+        raise ValueError(text)
+    return found
 
 
 def _utc(parts: Sequence[str | None]) -> float:

@@ -1,7 +1,6 @@
 """What a report says about a page's changes, beside whether there was one (D8)."""
 
-from email.utils import parsedate_to_datetime
-
+from services.common import http_dates
 from services.common.records import CrawlReported, Outcome
 from services.scheduler.policies import Hints, Observation, Seen
 from services.scheduler.rows import UrlRow
@@ -37,17 +36,11 @@ def _modified_age(row: UrlRow, report: CrawlReported, since_last: float) -> floa
     It is where it was older than the fetch last time as well: a server that stamps its answers
     has always just changed the page.
     """
-    then, now = _date(row.last_modified), _date(report.last_modified)
+    then = http_dates.seconds(row.last_modified)
+    now = http_dates.seconds(report.last_modified)
     if then is None or now is None or then >= now:
         return None
     least = _STAMPED * since_last
     if row.fetched - then < least or report.fetched_at - now < least:
         return None
     return report.fetched_at - now
-
-
-def _date(text: str | None) -> float | None:
-    try:
-        return parsedate_to_datetime(text).timestamp() if text else None
-    except (ValueError, OverflowError):
-        return None

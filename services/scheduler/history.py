@@ -6,10 +6,10 @@ past comes over half an interval, not at once: after a loss everything would be 
 
 from services.common.records import Outcome, Past, UrlAdmitted
 from services.common.settings import Scheduler
+from services.scheduler.outcomes import RETRIED, retry_wait
 from services.scheduler.policies import AROUND, Observation, Policy, Seen, State
 from services.scheduler.rows import UrlRow
 
-_RETRIED = frozenset({Outcome.TRANSIENT, Outcome.BLOCKED})
 _PARTS = 1 << 32
 
 
@@ -32,11 +32,11 @@ def take(
     row.interval, row.plan = (state.interval, state.pack()) if past.fetched_at else (0.0, b"")
     if past.outcome in (Outcome.OK, Outcome.UNCHANGED, Outcome.MOVED):
         last, wait = past.fetched_at or past.scheduled_at, state.interval
-    elif past.outcome in _RETRIED and past.attempt < settings.max_attempts:
+    elif past.outcome in RETRIED and past.attempt < settings.max_attempts:
         row.attempt = max(past.attempt, 1)
-        last, wait = past.scheduled_at, settings.retry_base * 2 ** (row.attempt - 1)
+        last, wait = past.scheduled_at, retry_wait(row.attempt, settings)
     else:
-        row.attempt = settings.max_attempts if past.outcome in _RETRIED else 0
+        row.attempt = settings.max_attempts if past.outcome in RETRIED else 0
         last, wait = past.scheduled_at, settings.give_up_interval
     row.due = _due(min(last, now), wait, fingerprint, now)
 

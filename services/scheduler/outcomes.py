@@ -16,7 +16,8 @@ from services.scheduler.policies import Around, Next, Observation, Policy, Seen,
 from services.scheduler.rows import UrlRow
 
 _VISITED = frozenset({Outcome.OK, Outcome.UNCHANGED, Outcome.MOVED})
-_RETRIED = frozenset({Outcome.TRANSIENT, Outcome.BLOCKED})
+RETRIED = frozenset({Outcome.TRANSIENT, Outcome.BLOCKED})
+"""Outcomes that may be others next time."""
 
 
 def apply(
@@ -36,7 +37,7 @@ def apply(
     if report.outcome is Outcome.GONE and row.fetched and not was_gone:
         then = policy.learn(_last(row), observation(row, report), around, now)
         row.plan = then.state.pack()
-    fail(row, policy.settings, now, retry=report.outcome in _RETRIED)
+    fail(row, policy.settings, now, retry=report.outcome in RETRIED)
     return None
 
 
@@ -44,11 +45,17 @@ def fail(row: UrlRow, settings: Scheduler, now: float, *, retry: bool) -> None:
     """A fetch came to nothing: try again later, or much later."""
     row.attempt += 1
     if retry and row.attempt < settings.max_attempts:
-        row.due = now + settings.retry_base * 2 ** (row.attempt - 1)
+        row.due = now + retry_wait(row.attempt, settings)
     else:
         row.attempt = settings.max_attempts if retry else 0
         row.due = now + settings.give_up_interval
         unplan(row)
+
+
+def retry_wait(attempt: int, settings: Scheduler) -> float:
+    """Seconds to wait after the failure that is the `attempt`-th in a row, from 1 on."""
+    wait: float = settings.retry_base * 2 ** (attempt - 1)
+    return wait
 
 
 def unplan(row: UrlRow) -> None:
