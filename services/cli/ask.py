@@ -12,7 +12,7 @@ from services.common import quiet, rules_file
 from services.common.cassandra import connect
 from services.common.errors import Drop, Stop
 from services.common.kafka.commands import Commander
-from services.common.settings import Settings, load
+from services.common.settings import Settings
 from services.local import running
 from services.parser.store import Page, latest_page
 
@@ -21,7 +21,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object, for program
 
 def status(*, as_json: Json = False) -> None:
     """Count the URLs by state, from the scheduler's counters."""
-    settings = _settings()
+    settings = running.current()
     with Commander(settings.kafka) as commander:
         results = commander.status()
     counts = quiet.total(result.result for result in results)
@@ -39,7 +39,7 @@ def page(
 ) -> None:
     """Show the newest stored version of a page: what is known of it, its text, its links."""
     try:
-        found = asyncio.run(_latest(_settings(), url))
+        found = asyncio.run(_latest(running.current(), url))
     except Drop as error:
         raise Stop(f"{url}: {error}") from error
     if found is None:
@@ -69,8 +69,3 @@ def _show(page: Page) -> None:
     typer.echo(f"\n{text}\n")
     for link in links:
         typer.echo(f"-> {link['url']}  {link.get('anchor', '')}".rstrip())
-
-
-def _settings() -> Settings:
-    settings = load()
-    return running.joined(settings, running.find(settings))

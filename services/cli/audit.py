@@ -7,6 +7,7 @@ service, so it also tells what a stopped or broken one has kept.
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -14,12 +15,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from services.cli.moved_hosts import moved_hosts
 from services.common import codec, topics
 from services.common.errors import DeadLetter, Stop
 from services.common.kafka import admin, options, whole
 from services.common.kafka.commands import Commander
 from services.common.kafka.offsets import Offsets
-from services.common.settings import Kafka, Settings, load
+from services.common.settings import Kafka, Settings
 from services.common.urls import KNOWN, parse
 from services.frontier.core import admit_seed
 from services.frontier.service import limits_of
@@ -44,11 +46,20 @@ class Tables:
 
 
 @dataclass(slots=True)
+class Sown:
+    """One URL that was seeded."""
+
+    places: dict[bytes, tuple[str, str]] = field(default_factory=dict)
+    """Fingerprint -> host and URL: its own, and where its host has moved since."""
+    jobs: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
 class Seeds:
     """The seeds that the frontier has taken, as far as the topic still holds them."""
 
-    of: dict[bytes, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """Fingerprint -> jobs."""
+    of: dict[bytes, Sown] = field(default_factory=lambda: defaultdict(Sown))
+    """By the fingerprint of the URL as it was given."""
     refused: Counter[str] = field(default_factory=Counter)
     """Seeds that no job can be told of, by the reason on `dead-letters`."""
     unread: int = 0
@@ -71,8 +82,7 @@ def audit(
     at again until `patience` is over. Exits with 1 if a fault stays. `--heal` needs a running
     scheduler; what was only on its way is left as it is.
     """
-    settings = load()
-    settings = running.joined(settings, running.find(settings))
+    settings = running.current()
     deadline, healed = time.monotonic() + patience, 0
     while True:
         found, seeds, lost = look(settings)
@@ -99,17 +109,23 @@ def look(settings: Settings) -> tuple[Audit, Seeds, list[str]]:
     seeds = _seeds(settings)
     coming = _coming(kafka)
     found = Audit()
+    watch = frozenset(chain.from_iterable(sown.places for sown in seeds.of.values()))
+    limits = settings.scheduler
     for tables in _tables(kafka).values():
-        found.add(check(tables, settings.scheduler.max_attempts, frozenset(seeds.of)))
+        found.add(check(tables, limits.max_attempts, watch, max_urls=limits.max_urls_per_host))
     lost = []
-    for fingerprint, jobs in seeds.of.items():
-        if fingerprint in found.watched:
+    for fingerprint, sown in seeds.of.items():
+        if not found.watched.keys().isdisjoint(sown.places):
             continue
-        if fingerprint in coming:
-            for job in jobs:
-                found.jobs.setdefault(job, Counter())["pending"] += 1
+        if not coming.isdisjoint(sown.places):
+            became = "pending"
+        elif any(found.refuses(*place) for place in sown.places.values()):
+            became = "refused"
         else:
             lost.append(fingerprint.hex())
+            continue
+        for job in sown.jobs:
+            found.jobs.setdefault(job, Counter())[became] += 1
     return found, seeds, lost
 
 
@@ -126,7 +142,7 @@ def _heal(settings: Settings, found: Audit) -> int:
 
 
 def _seeds(settings: Settings) -> Seeds:
-    limits, taken = limits_of(settings), Seeds()
+    limits, hosts, taken = limits_of(settings), moved_hosts(settings), Seeds()
     with Offsets(settings.kafka) as offsets:
         places = offsets.read({"frontier": (topics.SEEDS,)})
     name = options.physical(settings.kafka, topics.SEEDS)
@@ -142,9 +158,12 @@ def _seeds(settings: Settings) -> Seeds:
         except DeadLetter as error:
             taken.refused[error.reason] += 1
             continue
-        for record in admission.admitted:
+        (given,) = admission.admitted
+        sown = taken.of[given.urls[0].fingerprint]
+        sown.jobs.add(given.rules.job)
+        for record in (given, *admit_seed(seed.value, limits, hosts, time.time()).admitted):
             for url in record.urls:
-                taken.of[url.fingerprint].add(record.rules.job)
+                sown.places[url.fingerprint] = record.host, url.url
     return taken
 
 

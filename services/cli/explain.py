@@ -7,16 +7,15 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from services.cli.moved_hosts import moved_hosts
 from services.cli.scope import Scope
 from services.common.errors import DeadLetter, Drop, Retry, Stop
-from services.common.kafka import Table
-from services.common.kafka.commands import TIMEOUT, Commander
+from services.common.kafka.commands import Commander
 from services.common.records import Rules
-from services.common.settings import Settings, load
-from services.common.topics import HOST_UPDATED
+from services.common.settings import Settings
 from services.common.urls import fingerprint, parse
 from services.frontier.core import Limits
-from services.frontier.host_mapping import NOWHERE, Fate, Hosts, Trail, mapped, place_of
+from services.frontier.host_mapping import NOWHERE, Fate, Hosts, Trail, mapped
 from services.frontier.scope import prefix_of, root_of
 from services.frontier.service import limits_of
 from services.frontier.verdict import Verdict, judge
@@ -44,13 +43,12 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
 ) -> None:
     """Tell a URL's identity, whether a job admits it, and what the scheduler knows of it."""
-    settings = load()
+    settings = running.current()
     limits = limits_of(settings)
-    joined = running.joined(settings, running.find(settings))
     now, hosts, trouble = time.time(), NOWHERE, None
     if not local:
         try:
-            hosts = _hosts(joined)
+            hosts = moved_hosts(settings)
         except Retry as error:
             trouble = error
     try:
@@ -71,23 +69,12 @@ def explain(
     if trouble is not None:
         raise Retry(f"neither moved hosts nor the scheduler could be asked: {trouble}")
     if verdict.named is not None and not local:
-        told = _ask_all(joined, verdict, limits)
+        told = _ask_all(settings, verdict, limits)
         found |= told
         if not as_json:
             _show(told)
     if as_json:
         typer.echo(msgspec.json.encode(found))
-
-
-def _hosts(settings: Settings) -> Hosts:
-    """The hosts that have moved, as every frontier is told."""
-    table = Table(settings.kafka, HOST_UPDATED, place_of, settings.frontier.host_mappings)
-    try:
-        table.open()
-        table.await_complete(TIMEOUT)
-    finally:
-        table.close()
-    return table
 
 
 def _root(seed: str, rules: Rules, limits: Limits, hosts: Hosts, now: float) -> str:

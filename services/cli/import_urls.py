@@ -21,7 +21,7 @@ from services.cli.scope import Scope
 from services.common import topics
 from services.common.errors import Stop
 from services.common.kafka import Producer
-from services.common.settings import Settings, load
+from services.common.settings import Settings
 from services.frontier.core import Limits
 from services.frontier.service import limits_of
 from services.frontier.traps import year_of
@@ -48,8 +48,7 @@ def import_urls(
     rejects: Annotated[Path | None, typer.Option(help="Refused lines, with the reason.")] = None,
 ) -> None:
     """Make known URLs known: one a line, bare or as JSON with its history (docs/recovery.md)."""
-    settings = load()
-    settings = running.joined(settings, running.find(settings))
+    settings = running.current()
     defaults = Defaults(job=job, scope=scope.value, max_depth=depth, year=year_of(time.time()))
     with ExitStack() as open_files:
         lines = open_files.enter_context(_opened(file))

@@ -9,7 +9,7 @@ from services.cli.recovery.rebuild import SLICES, Rebuild
 from services.cli.recovery.sink import Sink
 from services.common.cassandra import connect
 from services.common.kafka import Producer
-from services.common.settings import Settings, load
+from services.common.settings import Settings
 from services.local import running
 
 _START = typer.Option(min=0, max=SLICES, help="Go on after so many parts, as the last run said.")
@@ -26,8 +26,7 @@ def rebuild_schedule(
     For a scheduler whose tables and changelogs are lost; harmless beside one that works, and when
     it is run again. What a job allows is read from the `seeds` topic; see docs/recovery.md.
     """
-    settings = load()
-    settings = running.joined(settings, running.find(settings))
+    settings = running.current()
     done = asyncio.run(_rebuild(settings, pages_from, links_from if links else SLICES))
     for job, pages in sorted(done.rules.missing.items()):
         typer.echo(

@@ -151,11 +151,9 @@ def _target(url: str, *, prefix: str = "", host: str = "") -> Target:
 
 
 def _send(name: str, to: Target, *, as_json: bool, **more: Any) -> None:  # noqa: ANN401 - fields of Command
-    settings = load()
-    joined = running.joined(settings, running.find(settings))
     fields = {**to._asdict(), **more, "id": uuid4().hex, "name": name, "asked_at": time.time()}
     command = msgspec.convert(fields, Command)
-    with Commander(joined.kafka) as commander:
+    with Commander(running.current().kafka) as commander:
         results = commander.send(command)
     counts: Counter[str] = Counter()
     for result in results:

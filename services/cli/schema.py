@@ -6,7 +6,6 @@ import typer
 
 from services.common import migrations
 from services.common.kafka import check_topics, create_topics
-from services.common.settings import Settings, load
 from services.local import running
 
 
@@ -17,7 +16,7 @@ def topics(
     ] = False,
 ) -> None:
     """Create the Kafka topics that are missing."""
-    settings = _settings()
+    settings = running.current()
     if not check:
         created = create_topics(settings)
         for name in created:
@@ -32,13 +31,8 @@ def topics(
 
 def migrate() -> None:
     """Make the Cassandra keyspace and its tables, or bring them up to date."""
-    applied = migrations.migrate(_settings().cassandra)
+    applied = migrations.migrate(running.current().cassandra)
     for name in applied:
         typer.echo(f"applied {name}")
     if not applied:
         typer.echo("the tables are up to date")
-
-
-def _settings() -> Settings:
-    settings = load()
-    return running.joined(settings, running.find(settings))

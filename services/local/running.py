@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from services.common.settings import Settings
+from services.common.settings import Settings, load
 from services.local.choice import given
 
 
@@ -66,6 +66,12 @@ def joined(settings: Settings, running: Running | None) -> Settings:
         place = {"contact_points": running.cassandra, "keyspace": running.keyspace}
         cassandra = cassandra.model_copy(update=place)
     return settings.model_copy(update={"kafka": kafka, "cassandra": cassandra})
+
+
+def current() -> Settings:
+    """The user's settings, with those of the pipeline that runs on their data directory."""
+    settings = load()
+    return joined(settings, find(settings))
 
 
 def _path(settings: Settings) -> Path:

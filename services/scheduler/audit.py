@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from services.scheduler import timeline
+from services.scheduler import deletion, timeline
 from services.scheduler.accounts import Accounts
 from services.scheduler.jobs import JobLedger
 from services.scheduler.rows import NOWHERE, HostRow, Rows, Tables, UrlRow, decode_host, decode_url
@@ -42,6 +42,10 @@ class Audit:
     faults: list[Fault] = field(default_factory=list)
     watched: dict[bytes, tuple[str, str]] = field(default_factory=dict)
     """Fingerprint -> job and class, of those asked for that are known."""
+    deleted: dict[str, HostRow] = field(default_factory=dict)
+    """Hosts of which a part was deleted."""
+    full: set[str] = field(default_factory=set)
+    """Hosts that have all the URLs they may."""
 
     def add(self, other: "Audit") -> None:
         """Take in another partition's."""
@@ -49,11 +53,27 @@ class Audit:
             self.jobs.setdefault(job, Counter()).update(counts)
         self.faults += other.faults
         self.watched |= other.watched
+        self.deleted |= other.deleted
+        self.full |= other.full
+
+    def refuses(self, host: str, url: str) -> bool:
+        """Whether the scheduler takes no such URL if it does not know it: that leaves no row."""
+        row = self.deleted.get(host)
+        return host in self.full or (row is not None and deletion.covers(row, url))
 
 
-def check(tables: Tables, max_attempts: int, watch: frozenset[bytes] = frozenset()) -> Audit:
-    """Look at every row of a partition; `watch`: URLs whose class is to be told."""
-    return _Check(tables, max_attempts, watch).run()
+def check(
+    tables: Tables,
+    max_attempts: int,
+    watch: frozenset[bytes] = frozenset(),
+    *,
+    max_urls: int = 0,
+) -> Audit:
+    """Look at every row of a partition.
+
+    `watch`: URLs whose class is to be told; `max_urls`: what a host may have, 0 for any number.
+    """
+    return _Check(tables, max_attempts, watch, max_urls).run()
 
 
 def classed(state: str | None) -> str:
@@ -66,11 +86,14 @@ def classed(state: str | None) -> str:
 
 
 class _Check:
-    def __init__(self, tables: Tables, max_attempts: int, watch: frozenset[bytes]) -> None:
+    def __init__(
+        self, tables: Tables, max_attempts: int, watch: frozenset[bytes], max_urls: int
+    ) -> None:
         self._tables = tables
         self._rows = Rows(tables)
         self._accounts = Accounts(max_attempts, JobLedger())
         self._watch = watch
+        self._max_urls = max_urls
         self._audit = Audit()
         self._placed: dict[bytes, str] = {}
         self._nowhere: Counter[str] = Counter()
@@ -81,6 +104,10 @@ class _Check:
         for host in hosts:
             counts.update(self._host(host))
             held.update({state: host.counts.get(state, 0) for state in _NOWHERE})
+            if host.deleted:
+                self._audit.deleted[host.name] = host
+            if 0 < self._max_urls <= host.known:
+                self._audit.full.add(host.name)
         for fingerprint, packed in self._tables.urls.items():
             if fingerprint not in self._placed:
                 self._unplaced(fingerprint, decode_url(packed))

@@ -27,8 +27,12 @@ def world() -> DemoWeb:
 
 
 def _audit(settings: Settings, *options: str) -> subprocess.CompletedProcess[str]:
+    return _run(settings, "audit", *options)
+
+
+def _run(settings: Settings, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "services", "audit", *options],
+        [sys.executable, "-m", "services", *words],
         env={**os.environ, **environment(settings)},
         capture_output=True,
         text=True,
@@ -40,13 +44,17 @@ def test_every_seed_and_every_url_is_accounted_for_until_one_is_lost(
     place: Settings, web: Running, crawl: Callable[..., Any], seed: Callable[..., None]
 ) -> None:
     seed("nonsense url", job="odd")
+    # What the scheduler refuses has no row, and is not lost for that.
+    _run(place, "schedule", "delete", "--host", "gone.test")
+    seed("http://gone.test/", job="deleted")
     crawl(*web.seeds, job="audited", scope="any")
 
     done = _audit(place, "--json")
     report = json.loads(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
     assert report["faults"] == []
-    assert report["seeds"]["known"] == len({*web.seeds})
+    assert report["seeds"]["known"] == len({*web.seeds, "http://gone.test/"})
+    assert report["jobs"]["deleted"]["refused"] == 1
     assert report["seeds"]["lost"] == []
     assert report["seeds"]["refused"] == {"url-host": 1}
     with Commander(place.kafka) as commander:
