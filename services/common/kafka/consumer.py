@@ -1,14 +1,14 @@
 """Takes records in a thread of its own that never stops polling, and commits what is finished.
 
-What may be committed and when to pause is decided in hand.py. Never handles a record: that is
-the event loop's work, however long it takes; a slow record never costs us our place in the group.
+What may be committed and when to pause is decided in hand.py; committer.py commits it. Never
+handles a record: that is the event loop's work, however long it takes, and a slow record never
+costs us our place in the group.
 """
 
 import asyncio
 import logging
 import threading
 import time
-import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import cast
@@ -18,19 +18,19 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from services.common import chunks, metrics
 from services.common.errors import Stop
-from services.common.kafka import marks, options, statistics
-from services.common.kafka.hand import Commit, Hand, Place
+from services.common.kafka import options, statistics
+from services.common.kafka.committer import Committer
+from services.common.kafka.hand import Hand, Place
 from services.common.kafka.incoming import Incoming
+from services.common.kafka.takeover import TakeOver
 from services.common.settings import Kafka
 from services.common.topics import Topic
 
 _log = logging.getLogger(__name__)
 
-COMMIT_INTERVAL = 1.0
 POLL = 0.1
 POLL_WAITED_FOR = 0.005
 """Seconds of one poll, while somebody waits for a commit."""
-ASK_WITHIN = 10.0
 CLOSE_WITHIN = 5.0
 """Seconds to commit and leave the group; without a broker it cannot be done at all."""
 BATCH = 500
@@ -70,18 +70,11 @@ class Consumer:
         self._release = release
         self._since: dict[Place, float] = {}
         """When each partition became ours, by the monotonic clock."""
-        self._inherited: dict[Place, int] = {}
-        """Where a partition ended that another let go, when it became ours."""
         self._lock = threading.Lock()
         """Held around every use of `_hand`."""
         self._closing = threading.Event()
-        self._owner = uuid.uuid4().hex[:12]
-        self._sent: dict[Place, Commit] = {}
-        """The commit under way, empty if there is none."""
-        self._commit_at = 0.0
-        self._refused_until = 0.0
-        self._waiting: list[asyncio.Future[None]] = []
-        """For everything to be committed; under the lock."""
+        self._committer = Committer(self._hand, self._lock)
+        self._take_over = TakeOver(self._topics, self._hand, self._lock, self._committer)
         self._assigned = False
         self._connected = True
         self._fault = ""
@@ -98,7 +91,7 @@ class Consumer:
                         **options.CONSUMER,
                         "stats_cb": self._on_statistics,
                         "error_cb": self._on_error,
-                        "on_commit": self._on_commit,
+                        "on_commit": self._committer.on_commit,
                     },
                 )
             )
@@ -154,10 +147,7 @@ class Consumer:
         Raises:
             Stop: the thread came to an end by a fault.
         """
-        waiting = self._loop.create_future()
-        with self._lock:
-            self._waiting.append(waiting)
-        await waiting
+        await self._committer.settled()
         if self._fault:
             raise Stop(f"a fault in the consumer: {self._fault}")
 
@@ -194,7 +184,7 @@ class Consumer:
             _log.exception("a fault in the consumer")
             self._fault = f"{type(error).__name__}: {error}"
             self._loop.call_soon_threadsafe(self._arrived.set)
-            self._wake()
+            self._committer.wake()
 
     def _work(self) -> None:
         self._consumer.subscribe(
@@ -204,13 +194,13 @@ class Consumer:
             on_lost=self._on_lost,
         )
         while not self._closing.is_set():
-            first = self._consumer.poll(POLL_WAITED_FOR if self._waiting else POLL)
+            first = self._consumer.poll(POLL_WAITED_FOR if self._committer.waited_for else POLL)
             if first is not None:
                 self._take_in([first, *self._consumer.consume(BATCH, 0)])
             self.polled_at = now = time.monotonic()
             self._expire(time.time())
             self._press()
-            self._commit(now)
+            self._committer.commit(self._consumer, now)
         self._consumer.close()
 
     def _take_in(self, messages: Iterable[Message]) -> None:
@@ -246,7 +236,7 @@ class Consumer:
             value=taken[1],
             timestamp=timestamp,
             since=self._since.get((name, number), 0.0),
-            inherited=taken[0] < self._inherited.get((name, number), 0),
+            inherited=self._take_over.inherits((name, number), taken[0]),
         )
 
     def _expire(self, wall: float) -> None:
@@ -269,52 +259,7 @@ class Consumer:
         if resumed:
             self._consumer.resume([TopicPartition(*place) for place in resumed])
 
-    def _commit(self, now: float) -> None:
-        """Commit what there is, every second, or at once if somebody waits for it."""
-        with self._lock:
-            waited = bool(self._waiting)
-        if self._sent or (now < self._commit_at and not waited):
-            return
-        with self._lock:
-            # What was asked for after this is not in it.
-            waiting, commits = list(self._waiting), self._hand.positions()
-        if not commits:
-            self._wake(waiting)
-            return
-        if now < self._refused_until:
-            return
-        self._commit_at = now + COMMIT_INTERVAL
-        try:
-            self._sent = commits
-            self._consumer.commit(offsets=_offsets(commits), asynchronous=True)
-        except KafkaException as error:
-            self._refused(str(error))
-
-    def _refused(self, error: str) -> None:
-        self._sent = {}
-        self._refused_until = time.monotonic() + COMMIT_INTERVAL
-        _log.warning("commit failed, tried again in a second error=%s", error)
-
-    def _wake(self, waiting: Sequence[asyncio.Future[None]] | None = None) -> None:
-        """Tell these, or all who wait."""
-        with self._lock:
-            woken = list(self._waiting if waiting is None else waiting)
-            self._waiting = [each for each in self._waiting if each not in woken]
-        for each in woken:
-            self._loop.call_soon_threadsafe(_finish, each)
-
     # Callbacks of librdkafka, in the thread, out of `poll`.
-
-    def _on_commit(self, error: KafkaError | None, offsets: list[TopicPartition]) -> None:
-        sent, self._sent = self._sent, {}
-        with self._lock:
-            for place in offsets:
-                commit = sent.get((place.topic, place.partition))
-                if error is None and place.error is None and commit is not None:
-                    self._hand.committed((place.topic, place.partition), commit)
-        errors = [each for each in (error, *(place.error for place in offsets)) if each is not None]
-        if errors:
-            self._refused(errors[0].str())
 
     def _on_assign(
         self, consumer: confluent_kafka.Consumer, assigned: list[TopicPartition]
@@ -325,66 +270,15 @@ class Consumer:
         consumer.incremental_assign(assigned)
         # A partition that was paused when it was lost comes back paused (seen with 2.16).
         consumer.resume(assigned)
-        self._take_over(consumer, assigned)
+        self._take_over.take(consumer, assigned)
         self._assigned = True
         _log.info("assigned partitions=%s", _listed(assigned))
-
-    def _take_over(
-        self, consumer: confluent_kafka.Consumer, assigned: list[TopicPartition]
-    ) -> None:
-        """Read what the last owner left on record, and put ourselves there, before any record."""
-        if not assigned:
-            return
-        for each in _places(assigned):
-            self._inherited.pop(each, None)
-        try:
-            for place in consumer.committed(assigned, timeout=ASK_WITHIN):
-                self._marked(consumer, place)
-            self._commit_now(consumer, _places(assigned))
-        except KafkaException as error:
-            # Without it a death now is not counted; the commit is tried again.
-            _log.warning("cannot tell how these partitions were left error=%s", error)
-
-    def _marked(self, consumer: confluent_kafka.Consumer, place: TopicPartition) -> None:
-        if place.error is not None:
-            # Its offset is not known; taking it for none would begin from the first record.
-            raise KafkaException(place.error)
-        found = marks.read(place.metadata if place.offset >= 0 else None)
-        base, end = place.offset, None
-        if base < 0 or found.owner != self._owner:
-            first, end = consumer.get_watermark_offsets(place, timeout=ASK_WITHIN)
-            base = first if base < 0 else base
-        mark, died = marks.taken_over(found, self._owner, base, end)
-        if end is not None and place.offset >= 0 and marks.harmless(found):
-            self._inherited[place.topic, place.partition] = end
-        topic = self._topics[place.topic].name
-        if died:
-            metrics.deaths.labels(topic).inc()
-            _log.warning(
-                "left by a process that died at %s/%d offset=%d mark=%s",
-                topic,
-                place.partition,
-                base,
-                marks.write(mark),
-            )
-        with self._lock:
-            self._hand.mark((place.topic, place.partition), mark, base)
-
-    def _commit_now(self, consumer: confluent_kafka.Consumer, places: list[Place]) -> None:
-        with self._lock:
-            commits = self._hand.positions(places)
-        if not commits:
-            return
-        consumer.commit(offsets=_offsets(commits), asynchronous=False)
-        with self._lock:
-            for place, commit in commits.items():
-                self._hand.committed(place, commit)
 
     def _on_revoke(self, consumer: confluent_kafka.Consumer, revoked: list[TopicPartition]) -> None:
         with self._lock:
             self._hand.let_go(_places(revoked))
         try:
-            self._commit_now(consumer, _places(revoked))
+            self._committer.commit_now(consumer, _places(revoked))
         except KafkaException as error:
             _log.warning("commit at revocation failed, work is repeated error=%s", error)
         self._forget(revoked)
@@ -394,7 +288,7 @@ class Consumer:
     def _on_lost(self, consumer: confluent_kafka.Consumer, lost: list[TopicPartition]) -> None:
         """Someone else may have these already: nothing is committed."""
         self._assigned = False
-        self._sent = {}
+        self._committer.give_up()
         self._forget(lost)
         consumer.incremental_unassign(lost)
         _log.warning("lost, work is repeated elsewhere partitions=%s", _listed(lost))
@@ -448,18 +342,6 @@ def _part_of(message: Message) -> chunks.Part | None:
         if name == chunks.HEADER and isinstance(value, bytes):
             return chunks.read_header(value)
     return None
-
-
-def _offsets(commits: dict[Place, Commit]) -> list[TopicPartition]:
-    return [
-        TopicPartition(*place, commit.offset, metadata=commit.text)
-        for place, commit in commits.items()
-    ]
-
-
-def _finish(waiting: asyncio.Future[None]) -> None:
-    if not waiting.done():
-        waiting.set_result(None)
 
 
 def _places(partitions: list[TopicPartition]) -> list[Place]:
