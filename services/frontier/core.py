@@ -6,10 +6,8 @@ fetcher asks). Links carry the rules of their seed on, unchanged but for a seed 
 """
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
-
-from msgspec.structs import replace
 
 from services.common import urls
 from services.common.errors import DeadLetter
@@ -24,7 +22,7 @@ from services.common.records import (
     UrlDiscovered,
 )
 from services.common.urls import BadUrl, Url, fingerprint, parse
-from services.frontier import budgets, redirects, seeds, traps
+from services.frontier import budgets, redirects, seeds, sources, traps
 from services.frontier.budgets import Budgets
 from services.frontier.cache import Passed, mark, tag
 from services.frontier.host_mapping import NOWHERE, Hosts, mapped
@@ -143,7 +141,7 @@ def admit_links(discovered: UrlDiscovered, memory: Memory, limits: Limits, now: 
         raise DeadLetter("schema", "`depth` must not be negative")
     if discovered.sitemap_level < 0:
         raise DeadLetter("schema", "`sitemap_level` must not be negative")
-    rules = _rules(discovered, limits, memory.hosts, now)
+    rules = sources.rules_of(discovered, limits.identity, limits.schemes, memory.hosts, now)
     page = _Page(discovered, rules, memory, limits, now)
     if rules.max_depth is not None and discovered.depth > rules.max_depth:
         page.result.refused.update({"depth": len(discovered.links)} if discovered.links else ())
@@ -171,7 +169,7 @@ class _Page:
         self._depth = discovered.depth
         self._level = discovered.sitemap_level
         self._trail = discovered.trail
-        self._vouches = _vouches(discovered, rules, limits.identity)
+        self._vouches = sources.vouches(discovered, rules, limits.identity)
         self._rules = rules
         self._memory = memory
         self._limits = limits
@@ -200,7 +198,7 @@ class _Page:
             written = parse(link.url, schemes=self._limits.schemes)
         except BadUrl as error:
             return error.reason
-        url = _moved(link, written, self._source, self._memory.hosts, self._now)
+        url = sources.moved(link, written, self._source, self._memory.hosts, self._now)
         named = self._limits.identity.name(url)
         reason = self._outside(url, named)
         if reason is not None:
@@ -229,7 +227,9 @@ class _Page:
             result.merged[rule] += 1
         digest = fingerprint(named.identity)
         key = digest + self._suffix
-        moved = bool(link.rel) and _is_move(link, named, self._source, self._limits)
+        moved = bool(link.rel) and sources.is_move(
+            link, named, self._source, self._limits.identity, self._limits.schemes
+        )
         if self._trail:
             back = redirects.back_at(digest, self._trail)
             limit = self._limits.max_redirects
@@ -263,81 +263,6 @@ class _Page:
         )
         self._found.setdefault(named.host, []).append(admitted)
         return None
-
-
-def _moved(link: Link, url: Url, source: str, hosts: Hosts, now: float) -> Url:
-    """The URL to take for a link's: that of the host where its host is now.
-
-    A redirect from there back to the host says that this is not so.
-    """
-    there = mapped(url, hosts, now)
-    if there is not url and "redirect" in link.rel:
-        try:
-            return url if parse(source).host == there.host else there
-        except BadUrl:
-            return url
-    return there
-
-
-def _is_move(link: Link, named: Named, source: str, limits: Limits) -> bool:
-    """Whether a redirect leads to another writing of the URL that it comes from.
-
-    Both have one identity, so the target would pass for known and never be fetched.
-    """
-    if "redirect" not in link.rel or link.url == source:
-        return False
-    try:
-        known = parse(source, schemes=limits.schemes)
-        return limits.identity.name(known).identity == named.identity
-    except BadUrl:
-        return False
-
-
-def _vouches(
-    discovered: UrlDiscovered, rules: Rules, identity: IdentityRules
-) -> Callable[[Url], bool]:
-    """Whether a sitemap outside the job's scope may be fetched; its links never profit.
-
-    A site proves by its robots.txt that a sitemap elsewhere is its own (sitemaps.org, "cross
-    submits"); where that is an index, or redirects, its files may be there as well.
-    """
-    if not discovered.sitemap_level:
-        return _nothing
-    try:
-        source = parse(discovered.source)
-    except BadUrl:
-        return _nothing
-    inside = within(source, identity.name(source).host, rules)
-    moved = any("redirect" in link.rel for link in discovered.links)
-    if inside and (moved or source.path == "/robots.txt"):
-        return lambda _: True
-    return lambda url: url.host == source.host
-
-
-def _nothing(_: Url) -> bool:
-    return False
-
-
-def _rules(discovered: UrlDiscovered, limits: Limits, hosts: Hosts, now: float) -> Rules:
-    """The rules that the links are judged by: their seed's.
-
-    A seed that moved takes its scope along: who seeds `example.org` and is sent on to
-    `www.example.org` means the site that is there. Only a redirect is found at a seed's depth.
-    """
-    rules = discovered.rules
-    if discovered.depth > 0 or rules.scope == "any" or not discovered.links:
-        return rules
-    if discovered.sitemap_level:
-        return rules
-    target = discovered.links[0]
-    if "redirect" not in target.rel:
-        return rules
-    try:
-        written = parse(target.url, schemes=limits.schemes)
-        url = _moved(target, written, discovered.source, hosts, now)
-    except BadUrl:
-        return rules
-    return replace(rules, root=root_of(url, limits.identity.name(url).host, rules.scope))
 
 
 def _parts(admitted: list[AdmittedUrl], max_record: int) -> Iterator[list[AdmittedUrl]]:
