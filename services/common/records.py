@@ -39,8 +39,9 @@ class Outcome(StrEnum):
     """Our own rules say no: private address, body too large, content type, protocol."""
 
 
-HANDED_OVER = "handed-over"
-"""Reason of a `transient` outcome that says nothing of the site or the URL: nothing was sent."""
+HELD_BACK, HANDED_OVER = "held-back", "handed-over"
+UNSENT = frozenset({HELD_BACK, HANDED_OVER})
+"""Reasons of a `transient` outcome that say nothing of the URL: nothing was sent."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from services.common.records import HANDED_OVER, Outcome
+from services.common.records import HANDED_OVER, HELD_BACK, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ FAILURES = {
         Verdict(Outcome.TRANSIENT, "browser-crash"),
         Verdict(Outcome.TRANSIENT, "browser-timeout"),
         Verdict(Outcome.TRANSIENT, "robots-unreachable"),
-        Verdict(Outcome.TRANSIENT, "held-back"),
+        Verdict(Outcome.TRANSIENT, HELD_BACK),
         Verdict(Outcome.TRANSIENT, HANDED_OVER),
         Verdict(Outcome.TRANSIENT, "internal"),
     )

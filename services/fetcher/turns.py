@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from services.common import metrics
+from services.common.records import HELD_BACK
 from services.fetcher.pacer import Pacer
 from services.fetcher.protocols.port import FetchFailed
 
@@ -23,7 +24,7 @@ class HeldBack(FetchFailed):
     """
 
     def __init__(self, seconds: float) -> None:
-        super().__init__("held-back", f"{seconds:.0f} s")
+        super().__init__(HELD_BACK, f"{seconds:.0f} s")
         self.seconds = seconds
 
 

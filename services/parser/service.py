@@ -11,7 +11,7 @@ from services.common import metrics
 from services.common.cassandra import Cassandra, connect
 from services.common.codec import decode
 from services.common.kafka import Incoming, Producer
-from services.common.records import HANDED_OVER, FetchCompleted, Outcome
+from services.common.records import UNSENT, FetchCompleted, Outcome
 from services.common.settings import Settings
 from services.common.topics import (
     CRAWL_REPORTED,
@@ -72,7 +72,7 @@ class Parser:
         """
         fetch: FetchCompleted = decode(FETCH_COMPLETED, message.value or b"")
         effects = core.decide(fetch, await self._reading(fetch), self._limits)
-        if fetch.reason != HANDED_OVER:  # nothing was sent, so there is no fetch to remember
+        if fetch.reason not in UNSENT:  # else there is no fetch to remember
             await store.apply(self._store, effects.rows)
             await store.apply(self._store, [effects.page])
         await self._send(effects)

@@ -5,7 +5,7 @@ The URL waits for its next time afterwards, or is put away. Repeating a report c
 
 from collections import Counter
 
-from services.common.records import HANDED_OVER, CrawlReported, HostUpdated, Outcome
+from services.common.records import UNSENT, CrawlReported, HostUpdated, Outcome
 from services.common.settings import Scheduler
 from services.scheduler import dead_ends, deletion, groups, pace, quarantine, timeline
 from services.scheduler.accounts import Accounts
@@ -100,11 +100,11 @@ class Returns:
             dead_ends.note(row, event)
         else:
             self._hear(host, fetch, now)
-        # A request that was given back unsent says nothing of its page.
-        unsent = event.reason in {"held-back", HANDED_OVER}
+        unsent = event.reason in UNSENT
         spared = unsent or quarantine.spares(host, event, self._settings)
         if spared:
-            row.scheduled, row.outcome = event.scheduled_at, event.outcome.value
+            row.scheduled = event.scheduled_at
+            row.outcome = (unsent and row.outcome) or event.outcome.value
         else:
             self._recrawls.learn(rows, host, row, event, now, counted)
             row.trail = row.trail if row.attempt else []

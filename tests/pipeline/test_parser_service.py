@@ -157,6 +157,20 @@ async def test_an_unchanged_page_sends_its_stored_links_only_when_asked(
     assert len(read_all(settings, PAGE_PARSED)) == 1
 
 
+@pytest.mark.parametrize("reason", ["held-back", "handed-over"])
+async def test_what_was_never_sent_is_reported_and_not_stored(
+    parser: Parser, settings: Settings, reason: str
+) -> None:
+    """D6: the page's newest row is that of its newest fetch."""
+    await handle(parser, fetch(PAGE, 1_700_000_000.0))
+    unsent = {"outcome": Outcome.TRANSIENT, "reason": reason, "status": None}
+    await handle(parser, fetch(b"", 1_700_100_000.0, **unsent))
+    page = await store.latest_page(parser._store, URL)  # noqa: SLF001 - the service's own session
+    assert page is not None
+    assert page.last_outcome == "ok"
+    assert [report.reason for report in read_all(settings, CRAWL_REPORTED)][-1] == reason
+
+
 async def test_a_body_that_is_not_what_its_record_says_is_a_dead_letter(parser: Parser) -> None:
     with pytest.raises(DeadLetter, match="malformed"):
         await handle(parser, fetch(PAGE, 0.0, size=3))

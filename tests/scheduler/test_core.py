@@ -132,6 +132,18 @@ def test_a_late_report_of_an_expired_lease_still_counts(desk: Make) -> None:
     assert d.homeless() == []
 
 
+def test_what_is_given_back_unsent_leaves_what_is_known_of_a_page(desk: Make) -> None:
+    """Its lease ended in an outage; the page's report comes, then the second request is back."""
+    d = desk(lease=600, retry_base=1, bucket_width=1)
+    [first] = d.admit("http://h.test/a")
+    [second] = d.tick(601) or d.tick(5)
+    d.report(first)
+    d.report(second, Outcome.TRANSIENT, reason="held-back")
+    assert d.row("http://h.test/a").outcome == "ok"
+    assert d.status()["ok"] == 1
+    assert d.homeless() == []
+
+
 def test_a_repeated_report_changes_nothing(desk: Make) -> None:
     d = desk()
     event = d.reported(d.admit("http://h.test/a")[0])
